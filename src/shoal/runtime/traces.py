@@ -1,0 +1,40 @@
+"""OpenTelemetry traces, sent only when an endpoint is set; without one the API's no-ops run."""
+
+import importlib
+from typing import Annotated
+
+import msgspec
+from opentelemetry import trace
+
+from shoal.runtime.errors import Invalid
+
+tracer = trace.get_tracer("shoal")
+
+
+class TraceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    otlp_endpoint: Annotated[
+        str,
+        msgspec.Meta(description="Where traces go over OTLP/HTTP; empty sends none."),
+    ] = ""
+
+
+def configure_traces(settings: TraceSettings, *, role: str) -> None:
+    if not settings.otlp_endpoint:
+        return
+    try:
+        export = importlib.import_module("opentelemetry.sdk.trace.export")
+        otlp = importlib.import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+        sdk = importlib.import_module("opentelemetry.sdk.trace")
+        resources = importlib.import_module("opentelemetry.sdk.resources")
+    except ImportError as error:
+        raise Invalid(
+            "tracing_not_installed",
+            "The setting otlp_endpoint is set, but the OpenTelemetry SDK is not installed.",
+            hint="Install it with: pip install 'shoal[tracing]'.",
+        ) from error
+    provider = sdk.TracerProvider(
+        resource=resources.Resource.create({"service.name": f"shoal-{role}"})
+    )
+    exporter = otlp.OTLPSpanExporter(endpoint=settings.otlp_endpoint.rstrip("/") + "/v1/traces")
+    provider.add_span_processor(export.BatchSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
