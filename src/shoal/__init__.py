@@ -1,1 +1,8 @@
 """Shoal: one dependable workforce out of machines you own, rent, or borrow from strangers."""
+
+from shoal.app.context import Context
+from shoal.app.declare import App
+from shoal.app.failures import PermanentFailure, RetryAfter
+from shoal.app.graph import Graph
+
+__all__ = ["App", "Context", "Graph", "PermanentFailure", "RetryAfter"]

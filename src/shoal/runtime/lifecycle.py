@@ -4,7 +4,7 @@ A role lists its parts in order. They start in that order, each ready before the
 stop in the reverse order, so that a part can use what stands before it until its own end.
 
 * SIGTERM or SIGINT asks for an orderly end: finish or hand back what is held, within the grace
-  period. What has not ended by then is cancelled.
+  period they all share (a part that comes late still gets a moment). What has not ended is cancelled.
 * A second signal ends the process at once.
 * A part whose ``run`` raises takes the process down in order; a process never limps on.
 """
@@ -21,6 +21,7 @@ log = structlog.get_logger(__name__)
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FORCED_EXIT = 130
+LEAST_GRACE_S = 2.0
 
 
 class Part:
@@ -103,7 +104,7 @@ async def _stop(running: Sequence[_Running], grace_s: float) -> None:
     deadline = loop.time() + grace_s
     for one in reversed(running):
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(max(deadline, loop.time() + LEAST_GRACE_S)):
                 await one.part.stop()
                 await asyncio.wait({one.task})
         except TimeoutError:
@@ -112,7 +113,7 @@ async def _stop(running: Sequence[_Running], grace_s: float) -> None:
             log.exception("part failed to stop", part=one.part.name)
         one.task.cancel()
         with suppress(asyncio.CancelledError):
-            await asyncio.wait({one.task}, timeout=1)
+            await asyncio.wait({one.task}, timeout=LEAST_GRACE_S)
         log.debug("part stopped", part=one.part.name)
 
 

@@ -27,9 +27,7 @@ class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def configure_logs(settings: LogSettings) -> None:
     """Send everything, our own lines and those of libraries, to stderr in one form."""
-    pretty = settings.log_format == "pretty" or (
-        settings.log_format == "auto" and sys.stderr.isatty()
-    )
+    pretty = settings.log_format == "pretty" or (settings.log_format == "auto" and sys.stderr.isatty())
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -54,9 +54,7 @@ class _Given:
 class Settings:
     """The settings of one process: a struct per section, and where each value came from."""
 
-    def __init__(
-        self, sections: Mapping[type[msgspec.Struct], msgspec.Struct], rows: list[Setting]
-    ):
+    def __init__(self, sections: Mapping[type[msgspec.Struct], msgspec.Struct], rows: list[Setting]):
         self._sections = sections
         self.rows = rows
 
@@ -70,14 +68,17 @@ def read_settings(
     flags: Mapping[str, object],
     environ: Mapping[str, str],
     file: Path | None = None,
+    found: Mapping[str, object] | None = None,
 ) -> Settings:
     """Read the given sections.
 
     * A flag whose value is None was not given.
     * ``file`` (or ``SHOAL_CONFIG``) must exist; the default ``shoal.toml`` may be absent.
+    * ``found`` is what a data directory offers for settings that nobody gave a value.
     """
     known = {field.name for kind in kinds for field in msgspec.structs.fields(kind)}
-    given = _given_in_file(_chosen_file(file, environ))
+    given = {name: _Given(value, "data directory") for name, value in (found or {}).items()}
+    given |= _given_in_file(_chosen_file(file, environ))
     given |= {
         name.removeprefix(PREFIX).lower(): _Given(value, name)
         for name, value in environ.items()
@@ -143,9 +144,7 @@ def _convert(kind: type[Section], given: Mapping[str, _Given]) -> Section:
             continue
         entry = given[field.name]
         try:
-            values[field.name] = msgspec.convert(
-                entry.value, field.type, strict=False, dec_hook=_decode_path
-            )
+            values[field.name] = msgspec.convert(entry.value, field.type, strict=False, dec_hook=_decode_path)
         except msgspec.ValidationError as error:
             shown = "its value" if _is_secret(field) else repr(entry.value)
             raise Invalid(
@@ -154,6 +153,13 @@ def _convert(kind: type[Section], given: Mapping[str, _Given]) -> Section:
                 hint=_description(field),
             ) from error
     return kind(**values)
+
+
+def _split(value: object, field: msgspec.structs.FieldInfo) -> object:
+    """A list may be written as text with commas: the environment knows nothing else."""
+    if isinstance(value, str) and isinstance(field.default, tuple):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
 
 
 def _decode_path(kind: type, value: object) -> object:

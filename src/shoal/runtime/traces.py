@@ -32,9 +32,7 @@ def configure_traces(settings: TraceSettings, *, role: str) -> None:
             "The setting otlp_endpoint is set, but the OpenTelemetry SDK is not installed.",
             hint="Install it with: pip install 'shoal[tracing]'.",
         ) from error
-    provider = sdk.TracerProvider(
-        resource=resources.Resource.create({"service.name": f"shoal-{role}"})
-    )
+    provider = sdk.TracerProvider(resource=resources.Resource.create({"service.name": f"shoal-{role}"}))
     exporter = otlp.OTLPSpanExporter(endpoint=settings.otlp_endpoint.rstrip("/") + "/v1/traces")
     provider.add_span_processor(export.BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)

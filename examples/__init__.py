@@ -1,0 +1,1 @@
+"""Apps to learn from. Run one with: shoal up --app examples.hello:app"""

@@ -1,0 +1,149 @@
+"""``App``, ``@app.task`` and ``@app.job``."""
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from shoal.app.graph import Graph
+from shoal.runtime.errors import Invalid
+
+NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
+
+TaskFunction = TypeVar("TaskFunction", bound=Callable[..., Any])
+JobFunction = TypeVar("JobFunction", bound=Callable[..., Graph])
+
+
+@dataclass(frozen=True)
+class Task:
+    type: str
+    function: Callable[..., Any]
+    input_type: Any
+    retries: int
+    backoff: float
+    timeout: float | None
+    phase: str | None
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+
+@dataclass(frozen=True)
+class Job:
+    type: str
+    function: Callable[..., Graph]
+    params_type: Any
+    version: str
+    phases: Mapping[str, float]
+
+    def plan(self, params: object) -> Graph:
+        """Validate the parameters and build the graph."""
+        try:
+            typed = msgspec.convert(params, self.params_type)
+        except msgspec.ValidationError as error:
+            raise Invalid(
+                "invalid_params", f"The parameters of {self.type} are not valid: {error}."
+            ) from error
+        graph = self.function(typed)
+        for step in graph.steps:
+            if step.phase is not None and step.phase not in self.phases:
+                raise Invalid(
+                    "invalid_graph", f"Task {step.name!r} is in {step.phase!r}, not a phase of the job."
+                )
+        return graph
+
+    def phases_as_written(self) -> list[dict[str, object]]:
+        """Weights become the percentage at which each phase ends; a whole of 100 is kept as it is."""
+        total = sum(self.phases.values())
+        scale = 1.0 if 0 < total <= 100 else 100 / total if total else 0.0
+        reached = 0.0
+        written: list[dict[str, object]] = []
+        for name, weight in self.phases.items():
+            reached += weight * scale
+            written.append({"name": name, "ends": round(reached, 3)})
+        return written
+
+    def params_schema(self) -> dict[str, Any]:
+        return msgspec.json.schema(self.params_type)
+
+
+class App:
+    """The tasks and jobs of one code base."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Task] = {}
+        self.jobs: dict[str, Job] = {}
+
+    def task(
+        self,
+        type: str,  # noqa: A002 - the word users know from the API
+        *,
+        retries: int = 2,
+        backoff: float = 5.0,
+        timeout: float | None = None,
+        phase: str | None = None,
+    ) -> Callable[[TaskFunction], Task]:
+        """Declare a task: ``function(context)`` or ``function(context, input)``, sync or async.
+
+        ``backoff`` is the pause in seconds after the first failure; it doubles with each further one.
+        """
+        _check_name("task", type, self.tasks)
+
+        def declare(function: TaskFunction) -> Task:
+            declared = Task(type, function, _second_parameter(function), retries, backoff, timeout, phase)
+            self.tasks[type] = declared
+            return declared
+
+        return declare
+
+    def job(
+        self,
+        type: str,  # noqa: A002 - the word users know from the API
+        *,
+        version: str = "1",
+        phases: Mapping[str, float] | None = None,
+    ) -> Callable[[JobFunction], Job]:
+        """Declare a job: a function of its parameters (a msgspec struct, say) that returns a ``Graph``.
+
+        ``phases`` maps each phase to its share of the progress, in the order they are passed.
+        """
+        _check_name("job", type, self.jobs)
+
+        def declare(function: JobFunction) -> Job:
+            declared = Job(type, function, _first_parameter(function), version, phases or {})
+            self.jobs[type] = declared
+            return declared
+
+        return declare
+
+
+def _check_name(kind: str, name: str, taken: Mapping[str, object]) -> None:
+    if not NAME.fullmatch(name):
+        raise Invalid(
+            "invalid_declaration",
+            f"{name!r} cannot be the name of a {kind}.",
+            hint="Use small letters, digits, '_', '.' and '-', beginning with a letter.",
+        )
+    if name in taken:
+        raise Invalid("invalid_declaration", f"The {kind} {name!r} is declared twice.")
+
+
+def _first_parameter(function: Callable[..., Any]) -> Any:
+    return _parameter(function, 0)
+
+
+def _second_parameter(function: Callable[..., Any]) -> Any:
+    return _parameter(function, 1)
+
+
+def _parameter(function: Callable[..., Any], index: int) -> Any:
+    """The annotation of a parameter; ``Any`` where it has none, None where there is no parameter."""
+    names = list(inspect.signature(function).parameters)
+    if len(names) <= index:
+        return None
+    return typing.get_type_hints(function).get(names[index], Any)

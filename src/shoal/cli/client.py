@@ -1,0 +1,152 @@
+"""The command line as a client of the API."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from shoal.roles.config import ClientSettings, Given, read_attached_config
+from shoal.runtime.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    ShoalError,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
+from shoal.runtime.settings import Settings
+from shoal.wire.jobs import ArtifactView, JobPage, JobView
+from shoal.wire.problems import Problem
+
+TIMEOUT_S = 30.0
+TOKEN_LIFETIME = timedelta(hours=12)
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+KINDS: dict[int, type[ShoalError]] = {
+    400: Invalid,
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    413: TooLarge,
+}
+
+Answer = TypeVar("Answer")
+
+
+class Client:
+    """Calls the API and raises its problems as the errors they stand for."""
+
+    def __init__(self, http: httpx.Client) -> None:
+        self._http = http
+
+    def start_job(self, request: dict[str, Any]) -> JobView:
+        return self._call("POST", "/api/jobs/start", JobView, json=request)
+
+    def read_job(self, job_id: str) -> JobView:
+        return self._call("GET", f"/api/jobs/{job_id}", JobView)
+
+    def list_jobs(self, filters: dict[str, Any]) -> JobPage:
+        given = {name: value for name, value in filters.items() if value is not None}
+        return self._call("GET", "/api/jobs", JobPage, params=given)
+
+    def read_status(self) -> dict[str, Any]:
+        """``/status`` answers 503 with the same body when something is disconnected."""
+        return msgspec.json.decode(self._send("GET", "/status").content, type=dict[str, Any])
+
+    def download(self, artifact: ArtifactView, target: Path) -> None:
+        """Follow a signed link; what arrives must have the size and the hash the ledger knows."""
+        digest = hashlib.sha256()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            _explained(artifact.url),
+            httpx.stream(
+                "GET", artifact.url, timeout=TIMEOUT_S, trust_env=_through_proxy(artifact.url)
+            ) as answer,
+            target.open("wb") as file,
+        ):
+            if answer.status_code != httpx.codes.OK:
+                answer.read()
+                raise _problem(answer)
+            for block in answer.iter_bytes(1 << 20):
+                digest.update(block)
+                file.write(block)
+        if artifact.sha256 and digest.hexdigest() != artifact.sha256:
+            target.unlink()
+            raise Unavailable("artifact_damaged", f"{artifact.name} did not arrive as it was stored.")
+
+    def _call(self, method: str, path: str, kind: type[Answer], **arguments: Any) -> Answer:
+        answer = self._send(method, path, **arguments)
+        if not answer.is_success:
+            raise _problem(answer)
+        return msgspec.json.decode(answer.content, type=kind)
+
+    def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        with _explained(str(self._http.base_url)):
+            return self._http.request(method, path, **arguments)
+
+
+@contextmanager
+def open_client(given: Given) -> Iterator[Client]:
+    settings = read_attached_config(given)
+    url = settings[ClientSettings].api_url
+    if not url:
+        raise Unavailable(
+            "nothing_running",
+            "No 'shoal up' is running in the data directory, and no other API is named.",
+            hint="Start one with 'shoal up', or set SHOAL_API_URL and SHOAL_TOKEN.",
+        )
+    headers = {"Authorization": f"Bearer {_token(settings)}"}
+    with httpx.Client(
+        base_url=url, headers=headers, timeout=TIMEOUT_S, trust_env=_through_proxy(url)
+    ) as http:
+        yield Client(http)
+
+
+def _token(settings: Settings) -> str:
+    """The token that was given; else one of the local owner, signed with the directory's secret."""
+    if given := settings[ClientSettings].token:
+        return given
+    from shoal.access.tokens import issue_token
+    from shoal.local.directory import DataDirectory, LocalSettings
+
+    directory = DataDirectory(settings[LocalSettings].data_dir)
+    if not directory.secrets_file.exists():
+        raise Unauthenticated(
+            "token_missing", "There is no token for this API.", hint="Set SHOAL_TOKEN to a token or a key."
+        )
+    secrets = directory.secrets()
+    return issue_token(secrets.jwt_secret, secrets.owner_id, TOKEN_LIFETIME)
+
+
+def _through_proxy(url: str) -> bool:
+    return urlsplit(url).hostname not in LOOPBACK
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx.HTTPError as error:
+        raise Unavailable(
+            "api_unreachable",
+            f"The API at {urlsplit(url).netloc} does not answer: {error}.",
+            hint="'shoal status' and 'shoal doctor' look closer.",
+        ) from error
+
+
+def _problem(answer: httpx.Response) -> ShoalError:
+    try:
+        problem = msgspec.json.decode(answer.content, type=Problem)
+    except msgspec.DecodeError:
+        return Unavailable("api_unreachable", f"The API answered {answer.status_code}.")
+    kind = KINDS.get(answer.status_code, Unavailable)
+    return kind(problem.code, problem.detail, hint=problem.hint or "")

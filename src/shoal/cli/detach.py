@@ -1,0 +1,50 @@
+"""``shoal up --detach``: start in the background, return when ready or say why not."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from shoal.local.directory import DataDirectory, LocalSettings
+from shoal.roles.config import Given, read_config
+from shoal.runtime.errors import Unavailable
+
+LOG_LINES_SHOWN = 5
+
+
+def start_detached(given: Given, apps: Sequence[str], workers: int) -> None:
+    """The child has a session of its own; it says on its stdout when it is ready, and then no more."""
+    directory = DataDirectory.prepare(read_config(given)[LocalSettings].data_dir)
+    log_file = directory.logs / "up.log"
+    with log_file.open("wb") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "shoal", "up", *_arguments(given, apps, workers)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+    if child.stdout is None:
+        raise RuntimeError("the child was started without a pipe")
+    ready = child.stdout.readline()
+    if not ready:
+        code = child.wait()
+        said = log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+        if code:
+            typer.echo("\n".join(said), err=True)
+            raise typer.Exit(code)
+        raise Unavailable("up_ended", "It ended before it was ready.", hint=f"Its log is {log_file}.")
+    typer.echo(ready.decode().strip())
+
+
+def _arguments(given: Given, apps: Sequence[str], workers: int) -> list[str]:
+    arguments = ["--workers", str(workers)]
+    for app in apps:
+        arguments += ["--app", app]
+    if given.file is not None:
+        arguments += ["--config", str(given.file)]
+    for name, value in given.flags.items():
+        if value is not None:
+            arguments += ["--set", f"{name}={value}"]
+    return arguments

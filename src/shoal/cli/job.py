@@ -1,0 +1,202 @@
+"""``shoal job``: start jobs, watch them, keep what they made."""
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from shoal.cli.client import Client, open_client
+from shoal.cli.exits import BAD_NEWS
+from shoal.cli.options import Json, configured
+from shoal.roles.config import Given
+from shoal.runtime.errors import Invalid
+from shoal.wire.jobs import ArtifactView, JobView, Status
+
+app = typer.Typer(help="Jobs: graphs of tasks.", no_args_is_help=True)
+
+ENDED = {"complete", "failed", "cancelled"}
+LOOK_EVERY_S = 0.25
+
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="The id of the job.")]
+Save = Annotated[Path | None, typer.Option(help="Keep the artifacts in this folder.", show_default=False)]
+
+
+@app.command()
+@configured
+def start(
+    *,
+    given: Given,
+    job_type: Annotated[str, typer.Argument(metavar="TYPE", help="The type of the job.")],
+    params: Annotated[str, typer.Option(help="Its parameters, as a JSON object; @file reads one.")] = "{}",
+    priority: Annotated[int, typer.Option(min=-100, max=100, help="Higher goes first.")] = 0,
+    unique_key: Annotated[
+        str | None, typer.Option(help="At most one living job has this key.", show_default=False)
+    ] = None,
+    on_conflict: Annotated[
+        Literal["reject", "existing"], typer.Option(help="What a second job with the key gets.")
+    ] = "reject",
+    watch_it: Annotated[bool, typer.Option("--watch", help="Show its progress until it ends.")] = False,
+    save: Save = None,
+    as_json: Json = False,
+) -> None:
+    """Start a job. Exits 1 when it is watched and does not complete."""
+    request = {
+        "type": job_type,
+        "params": _read_params(params),
+        "priority": priority,
+        "uniqueKey": unique_key,
+        "onConflict": on_conflict,
+    }
+    with open_client(given) as client:
+        job = client.start_job(request)
+        if watch_it or save is not None:
+            job = _watch(client, job, quiet=as_json)
+            _finish(client, job, save, as_json=as_json)
+        elif as_json:
+            typer.echo(msgspec.json.encode(job).decode())
+        else:
+            typer.echo(str(job.id))
+
+
+@app.command()
+@configured
+def show(*, given: Given, job_id: JobId, as_json: Json = False) -> None:
+    """Show a job with its progress, result and artifacts."""
+    with open_client(given) as client:
+        job = client.read_job(job_id)
+    _print(job, as_json=as_json)
+
+
+@app.command()
+@configured
+def watch(*, given: Given, job_id: JobId, save: Save = None, as_json: Json = False) -> None:
+    """Follow a job until it ends. Exits 1 when it does not complete."""
+    with open_client(given) as client:
+        job = _watch(client, client.read_job(job_id), quiet=as_json)
+        _finish(client, job, save, as_json=as_json)
+
+
+@app.command("list")
+@configured
+def list_jobs(
+    *,
+    given: Given,
+    status: Annotated[Status | None, typer.Option(help="Only jobs in this state.")] = None,
+    job_type: Annotated[str | None, typer.Option("--type", help="Only jobs of this type.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many.")] = 20,
+    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List your jobs, newest first."""
+    filters: dict[str, Any] = {"status": status, "type": job_type, "limit": limit, "cursor": cursor}
+    with open_client(given) as client:
+        page = client.list_jobs(filters)
+    if as_json:
+        typer.echo(msgspec.json.encode(page).decode())
+        return
+    for job in page.jobs:
+        typer.echo(
+            f"{job.id}  {job.type:20} {job.status:10} {job.progress.percent:3}%  "
+            f"{job.created_at:%Y-%m-%d %H:%M:%S}"
+        )
+    if page.next:
+        typer.echo(f"more: --cursor {page.next}")
+
+
+def _read_params(text: str) -> dict[str, Any]:
+    try:
+        if text.startswith("@"):
+            text = Path(text[1:]).read_text(encoding="utf-8")
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (OSError, msgspec.DecodeError) as error:
+        raise Invalid(
+            "invalid_params",
+            f"The parameters are not a JSON object: {error}.",
+            hint="""Write them as in --params '{"name": "Ada"}', or --params @file.json.""",
+        ) from error
+
+
+def _watch(client: Client, job: JobView, *, quiet: bool) -> JobView:
+    """Look again and again until the job has ended; draws a bar unless told to be quiet."""
+    console = Console(stderr=True, quiet=quiet)
+    with Progress(
+        TextColumn("[bold]{task.fields[phase]:12}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f}%"),
+        TextColumn("{task.fields[counts]:>9}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[message]}"),
+        console=console,
+        transient=not console.is_terminal,
+    ) as bars:
+        bar = bars.add_task(job.type, total=100, **_bar_fields(job))
+        said = ""
+        while True:
+            bars.update(bar, completed=job.progress.percent, **_bar_fields(job))
+            said = _say(console, job, said)
+            if job.status in ENDED:
+                return job
+            time.sleep(LOOK_EVERY_S)
+            job = client.read_job(str(job.id))
+
+
+def _bar_fields(job: JobView) -> dict[str, Any]:
+    now = job.progress
+    return {"phase": now.phase, "counts": f"{now.docs_complete}/{now.docs_total}", "message": now.message}
+
+
+def _say(console: Console, job: JobView, said: str) -> str:
+    """Where there is no terminal to draw on: a line whenever something has changed."""
+    now = job.progress
+    line = f"{now.percent:3}% {now.phase} {now.docs_complete}/{now.docs_total} {now.message}".rstrip()
+    if not console.is_terminal and line != said:
+        console.print(line, highlight=False)
+    return line
+
+
+def _finish(client: Client, job: JobView, save: Path | None, *, as_json: bool) -> None:
+    kept = {} if save is None else _keep(client, job, save)
+    _print(job, as_json=as_json, kept=kept)
+    if job.status != "complete":
+        raise typer.Exit(BAD_NEWS)
+
+
+def _keep(client: Client, job: JobView, folder: Path) -> dict[str, str]:
+    """Download every artifact into ``folder/<job>/``; returns where each one is."""
+    kept: dict[str, str] = {}
+    for artifact in job.artifacts:
+        target = _target(folder / str(job.id), artifact)
+        client.download(artifact, target)
+        kept[str(artifact.id)] = str(target)
+    return kept
+
+
+def _target(folder: Path, artifact: ArtifactView) -> Path:
+    """Names come from tasks: only the last part is used, and a taken one gets the id in front."""
+    name = Path(artifact.name).name or str(artifact.id)
+    target = folder / name
+    return folder / f"{artifact.id}-{name}" if target.exists() else target
+
+
+def _print(job: JobView, *, as_json: bool, kept: dict[str, str] | None = None) -> None:
+    if as_json:
+        shown = msgspec.to_builtins(job)
+        if kept:
+            shown["kept"] = kept
+        typer.echo(json.dumps(shown))
+        return
+    typer.echo(f"job       {job.id}")
+    typer.echo(f"type      {job.type}")
+    typer.echo(f"status    {job.status} ({job.progress.percent}%)")
+    if job.error:
+        typer.echo(f"error     {job.error}")
+    if job.result is not None:
+        typer.echo(f"result    {json.dumps(job.result, ensure_ascii=False)}")
+    for artifact in job.artifacts:
+        where = (kept or {}).get(str(artifact.id), artifact.url)
+        typer.echo(f"artifact  {artifact.type}  {artifact.size} bytes  {where}")

@@ -1,0 +1,54 @@
+"""The command ``shoal``: its nouns, and how errors reach people."""
+
+import os
+import sys
+import traceback
+
+import typer
+
+from shoal.cli import config, database, job, key, local, sentinel, worker
+from shoal.cli.exits import DEFECT, INTERRUPTED, exit_code_of
+from shoal.runtime.errors import ShoalError
+
+app = typer.Typer(
+    name="shoal",
+    help="One dependable workforce out of machines you own, rent, or borrow from strangers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+local.add_to(app)
+app.add_typer(job.app, name="job")
+app.add_typer(worker.app, name="worker")
+app.command("sentinel")(sentinel.sentinel)
+app.add_typer(key.app, name="key")
+app.add_typer(database.app, name="db")
+app.add_typer(config.app, name="config")
+
+
+def main() -> None:
+    try:
+        app()
+    except ShoalError as error:
+        _complain(f"error: {error.message}", error.hint, f"({error.code})")
+        sys.exit(exit_code_of(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has gone; there is nobody left to tell
+        sys.exit(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - a person gets a sentence, not a traceback
+        if os.environ.get("SHOAL_LOG_LEVEL") == "debug":
+            traceback.print_exc()
+        _complain(
+            f"error: unexpected {type(error).__name__}: {error}",
+            "This is a defect. Set SHOAL_LOG_LEVEL=debug to see where, and please report it.",
+            "(internal_error)",
+        )
+        sys.exit(DEFECT)
+
+
+def _complain(*lines: str) -> None:
+    for line in lines:
+        if line:
+            typer.echo(line, err=True)

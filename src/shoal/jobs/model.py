@@ -1,0 +1,22 @@
+"""Jobs as the rules see them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of the progress: from the end of the one before to ``ends``, in percent."""
+
+    name: str
+    ends: float
+    total: int
+    done: int
+
+
+@dataclass(frozen=True)
+class RunningTask:
+    """What a claimed task last said: its phase (1 is the first), how far it is, and its words."""
+
+    phase: int
+    fraction: float
+    message: str

@@ -1,0 +1,38 @@
+"""Pure decisions about jobs."""
+
+from collections.abc import Sequence
+
+from shoal.jobs.model import Phase, RunningTask
+from shoal.wire.jobs import Progress
+
+
+def live_progress(stored: Progress, phases: Sequence[Phase], running: Sequence[RunningTask]) -> Progress:
+    """The stored progress, moved on by what running tasks have said since.
+
+    The ledger counts whole tasks; a task that is half done adds half of its share. The message is that
+    of the furthest running task that says something.
+    """
+    if stored.phase in {"queued", "complete"} or not running:
+        return stored
+    reached = started_at = 0.0
+    for number, phase in enumerate(phases, start=1):
+        width = phase.ends - started_at
+        inside = sum(min(max(task.fraction, 0.0), 1.0) for task in running if task.phase == number)
+        if phase.total > 0:
+            reached += width * min(phase.done + inside, phase.total) / phase.total
+        elif phase.ends <= _end_of_current(phases):
+            reached += width
+        started_at = phase.ends
+    speaking = max((task for task in running if task.message), key=lambda task: task.fraction, default=None)
+    return Progress(
+        percent=max(stored.percent, min(int(reached), 99)),
+        phase=stored.phase,
+        docs_complete=stored.docs_complete,
+        docs_total=stored.docs_total,
+        message=speaking.message if speaking else stored.message,
+    )
+
+
+def _end_of_current(phases: Sequence[Phase]) -> float:
+    """Where the first phase with open tasks ends; phases without tasks before it count as passed."""
+    return next((phase.ends for phase in phases if phase.total > phase.done), 100.0)

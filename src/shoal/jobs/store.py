@@ -1,0 +1,36 @@
+"""The statements of the room, and how its rows become values."""
+
+from typing import Any
+
+import msgspec
+
+from shoal.jobs.model import Phase, RunningTask
+from shoal.jobs.rules import live_progress
+from shoal.ledger.connection import Row
+from shoal.ledger.statements import load_statements
+from shoal.wire.jobs import Progress
+
+sql = load_statements("shoal.jobs")
+
+
+def summary_fields(row: Row, progress: Progress) -> dict[str, Any]:
+    fields = {
+        name: row[name]
+        for name in ("id", "type", "status", "error", "created_at", "started_at", "finished_at")
+    }
+    return fields | {"progress": progress}
+
+
+def stored_progress_of(row: Row) -> Progress:
+    return msgspec.convert(row["progress"], Progress)
+
+
+def live_progress_of(row: Row) -> Progress:
+    phases = [
+        Phase(name, ends, total, done)
+        for name, ends, total, done in zip(
+            row["phase_names"], row["phase_ends"], row["phase_total"], row["phase_done"], strict=True
+        )
+    ]
+    running = [RunningTask(one["phase"], one["fraction"], one["message"]) for one in row["running"]]
+    return live_progress(stored_progress_of(row), phases, running)

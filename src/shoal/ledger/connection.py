@@ -1,0 +1,116 @@
+"""One connection: how it is opened, what types it speaks, and what its failures mean to people."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
+
+import asyncpg
+import msgspec
+
+from shoal.runtime.errors import Invalid, ShoalError, Unavailable
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+    Connection: TypeAlias = asyncpg.Connection[Any] | PoolConnectionProxy[Any]
+    Row: TypeAlias = asyncpg.Record
+else:
+    Connection = Row = Any
+
+CONNECT_TIMEOUT_S = 10.0
+OLDEST_SERVER = 15
+
+# What passes by itself: the server is away, restarting, or ended our connection.
+UNREACHABLE = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.TooManyConnectionsError,
+)
+
+
+async def connect(url: str, *, application: str) -> "asyncpg.Connection[Any]":
+    """Open one direct connection. The caller closes it."""
+    require_url(url)
+    try:
+        connection = await asyncpg.connect(
+            url, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": application}
+        )
+    except Exception as error:
+        raise explain(error, url) from error
+    await prepare(connection)
+    return connection
+
+
+def require_url(url: str) -> None:
+    if not url:
+        raise Invalid(
+            "database_not_configured",
+            "No database is configured.",
+            hint="Set SHOAL_DATABASE_URL, or start everything on this machine with 'shoal up'.",
+        )
+
+
+async def prepare(connection: "asyncpg.Connection[Any]") -> None:
+    """Refuse a server that is too old, and speak jsonb as Python values."""
+    if connection.get_server_version().major < OLDEST_SERVER:
+        raise Invalid(
+            "database_too_old",
+            f"The database is PostgreSQL {connection.get_server_version().major}; "
+            f"Shoal needs {OLDEST_SERVER} or newer.",
+            hint="Upgrade the server, or point SHOAL_DATABASE_URL at a newer one.",
+        )
+    await connection.set_type_codec(
+        "jsonb",
+        schema="pg_catalog",
+        encoder=lambda value: msgspec.json.encode(value).decode(),
+        decoder=msgspec.json.decode,
+    )
+
+
+def explain(error: Exception, url: str) -> Exception:
+    """What a failed connection attempt means, without the password; other errors stay as they are."""
+    if isinstance(error, ShoalError):
+        return error
+    if isinstance(error, UNREACHABLE):
+        return Unavailable(
+            "database_unreachable",
+            f"The database at {_where(url)} cannot be reached: {_reason(error)}.",
+            hint="Is it running, and is SHOAL_DATABASE_URL right? 'shoal doctor' looks closer.",
+        )
+    if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError):
+        return Invalid(
+            "database_refused_login",
+            f"The database at {_where(url)} refused the login: {error}.",
+            hint="Check user and password in SHOAL_DATABASE_URL.",
+        )
+    if isinstance(error, asyncpg.InvalidCatalogNameError):
+        return Invalid(
+            "database_missing",
+            f"The server at {_where(url)} has no such database: {error}.",
+            hint="Create it, or correct SHOAL_DATABASE_URL.",
+        )
+    if isinstance(error, (asyncpg.exceptions.ClientConfigurationError, ValueError)):
+        return Invalid(
+            "database_url_malformed",
+            f"The database address cannot be understood: {error}.",
+            hint="It looks like postgresql://user:password@host:5432/name.",
+        )
+    return error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
+        return f"no answer within {CONNECT_TIMEOUT_S:.0f} s"
+    return str(error) or type(error).__name__
+
+
+def _where(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "the configured address"
+    return f"{parts.hostname or 'a local socket'}{port}"

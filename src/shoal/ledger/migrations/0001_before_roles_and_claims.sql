@@ -1,0 +1,67 @@
+-- The roles and functions that Supabase has and plain PostgreSQL lacks, made only where missing.
+--
+--   anon            nobody in particular
+--   authenticated   a user; auth.uid() says which one
+--   service_role    the system itself
+--   shoal_worker    a process that runs tasks: it may call the claiming functions and nothing else
+--
+-- Roles belong to the whole cluster, so another database may be creating them at this moment.
+
+DO $$
+DECLARE
+  wanted text;
+BEGIN
+  FOREACH wanted IN ARRAY ARRAY['anon', 'authenticated', 'service_role', 'shoal_worker'] LOOP
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
+      BEGIN
+        EXECUTE format('CREATE ROLE %I NOLOGIN NOINHERIT', wanted);
+      EXCEPTION WHEN duplicate_object OR unique_violation THEN
+        NULL;  -- the other one was faster
+      END;
+    END IF;
+    -- A superuser may become any role; anybody else has to be a member.
+    IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
+      EXECUTE format('GRANT %I TO %I', wanted, current_user);
+    END IF;
+  END LOOP;
+END
+$$;
+
+CREATE SCHEMA IF NOT EXISTS auth;
+
+DO $$
+BEGIN
+  IF to_regprocedure('auth.jwt()') IS NULL THEN
+    CREATE FUNCTION auth.jwt() RETURNS jsonb LANGUAGE sql STABLE SET search_path = '' AS $f$
+      SELECT coalesce(nullif(current_setting('request.jwt.claims', true), ''), '{}')::jsonb
+    $f$;
+  END IF;
+  IF to_regprocedure('auth.uid()') IS NULL THEN
+    CREATE FUNCTION auth.uid() RETURNS uuid LANGUAGE sql STABLE SET search_path = '' AS $f$
+      SELECT nullif(auth.jwt() ->> 'sub', '')::uuid
+    $f$;
+  END IF;
+END
+$$;
+
+GRANT USAGE ON SCHEMA auth, public TO anon, authenticated, service_role, shoal_worker;
+GRANT EXECUTE ON FUNCTION auth.jwt(), auth.uid() TO anon, authenticated, service_role, shoal_worker;
+
+-- What only our own functions use. PostgREST does not publish this schema.
+CREATE SCHEMA IF NOT EXISTS shoal;
+GRANT USAGE ON SCHEMA shoal TO anon, authenticated, service_role, shoal_worker;
+
+-- Ids that grow with time keep an index dense: version 7 of RFC 9562.
+CREATE FUNCTION shoal.uuid7() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = '' AS $$
+  SELECT encode(
+    set_byte(
+      overlay(
+        uuid_send(gen_random_uuid())
+        PLACING substring(
+          int8send(
+            (extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
+        FROM 1 FOR 6),
+      6,
+      112 | (get_byte(uuid_send(gen_random_uuid()), 6) & 15)),
+    'hex')::uuid
+$$;

@@ -1,0 +1,105 @@
+"""The pool of one process, and the two ways to use it: as the service, or as a user."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from shoal.ledger.connection import CONNECT_TIMEOUT_S, UNREACHABLE, Connection, explain, prepare, require_url
+from shoal.ledger.errors import translate
+from shoal.ledger.settings import LedgerSettings
+from shoal.runtime.errors import Forbidden
+from shoal.runtime.lifecycle import Part
+
+CLOSE_TIMEOUT_S = 5.0
+
+ACTING_ROLES = ("authenticated", "service_role")
+ACT_AS = "SELECT set_config('role', $1, true), set_config('request.jwt.claims', $2, true)"
+
+
+async def leave_as_it_is(_: Connection) -> None:
+    """Nothing to undo when a connection goes back: whatever we set ends with its transaction."""
+
+
+class Ledger(Part):
+    name = "ledger"
+
+    def __init__(self, settings: LedgerSettings, *, application: str = "shoal") -> None:
+        self._settings = settings
+        self._application = application
+        self._pool: asyncpg.Pool[Any] | None = None
+
+    async def start(self) -> None:
+        require_url(self._settings.database_url)
+        try:
+            self._pool = await asyncpg.create_pool(
+                self._settings.database_url,
+                min_size=1,
+                max_size=self._settings.database_pool_size,
+                timeout=CONNECT_TIMEOUT_S,
+                init=prepare,
+                reset=leave_as_it_is,
+                statement_cache_size=0 if self._settings.is_pooled else 100,
+                server_settings={"application_name": self._application},
+            )
+        except Exception as error:
+            raise explain(error, self._settings.database_url) from error
+
+    async def stop(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await pool.close()
+        except TimeoutError:
+            pool.terminate()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection in autocommit, as the service. Refusals of our own SQL leave as ShoalErrors."""
+        if self._pool is None:
+            raise RuntimeError("the ledger is not started")
+        try:
+            borrowed = await self._pool.acquire()
+        except UNREACHABLE as error:
+            raise explain(error, self._settings.database_url) from error
+        try:
+            yield borrowed
+        except asyncpg.PostgresError as error:
+            if refusal := translate(error):
+                raise refusal from error
+            raise
+        except asyncpg.InterfaceError as error:
+            if borrowed.is_closed():  # it was cut between two calls
+                raise asyncpg.ConnectionDoesNotExistError(str(error)) from error
+            raise
+        finally:
+            await self._pool.release(borrowed)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """A transaction as the service: it sees and may do everything."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
+    async def acting_as(self, claims: Mapping[str, object]) -> AsyncIterator[Connection]:
+        """A transaction as whoever the claims describe: the policies decide what it sees and may do."""
+        role = claims.get("role")
+        if role not in ACTING_ROLES:
+            raise Forbidden(
+                "role_not_allowed",
+                "This key may not do that.",
+                hint="Use a user's token or a service's key.",
+            )
+        async with self.transaction() as connection:
+            await connection.execute(ACT_AS, role, msgspec.json.encode(claims).decode())
+            yield connection
+
+    async def check(self) -> None:
+        async with self.connection() as connection:
+            await connection.execute("SELECT 1")

@@ -1,0 +1,103 @@
+"""The settings of all roles: one flat list of names, made of the sections that stand beside their code."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from shoal.access.settings import AccessSettings
+from shoal.api.settings import ApiSettings
+from shoal.brain.settings import BrainSettings
+from shoal.ledger.settings import LedgerSettings
+from shoal.local.directory import DataDirectory, LocalSettings
+from shoal.local.servers import servers_of
+from shoal.runtime.logs import LogSettings
+from shoal.runtime.settings import SECRET, Settings, read_settings
+from shoal.runtime.traces import TraceSettings
+from shoal.vault.settings import VaultSettings
+from shoal.worker.settings import WorkerSettings
+
+
+class RoleSettings(msgspec.Struct, frozen=True, kw_only=True):
+    grace_period_s: Annotated[
+        float,
+        msgspec.Meta(description="How long a process may take to end when it is told to.", ge=0),
+    ] = 20.0
+
+
+class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
+    api_url: Annotated[
+        str,
+        msgspec.Meta(
+            description="The API the command line talks to. Empty means the 'shoal up' of the data directory."
+        ),
+    ] = ""
+    token: Annotated[
+        str,
+        msgspec.Meta(
+            description="The token or key the command line shows. Empty means the local owner's.",
+            extra=SECRET,
+        ),
+    ] = ""
+
+
+SECTIONS: tuple[type[msgspec.Struct], ...] = (
+    LocalSettings,
+    LogSettings,
+    RoleSettings,
+    LedgerSettings,
+    BrainSettings,
+    VaultSettings,
+    AccessSettings,
+    ApiSettings,
+    WorkerSettings,
+    ClientSettings,
+    TraceSettings,
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a command line gave: the settings file it named, and values for settings."""
+
+    flags: Mapping[str, object] = field(default_factory=dict)
+    file: Path | None = None
+
+
+def read_config(given: Given) -> Settings:
+    return _read(given, {})
+
+
+def read_offered_config(given: Given, directory: DataDirectory, *, url: str) -> Settings:
+    """What nobody gave a value is what the ``shoal up`` of this data directory uses."""
+    return _read(given, offered_by(directory, url=url))
+
+
+def read_attached_config(given: Given) -> Settings:
+    """The settings of a process that joins the ``shoal up`` of its data directory, if one is running."""
+    settings = read_config(given)
+    directory = DataDirectory(settings[LocalSettings].data_dir)
+    holder = directory.holder()
+    return settings if holder is None else read_offered_config(given, directory, url=holder.url)
+
+
+def offered_by(directory: DataDirectory, *, url: str) -> dict[str, object]:
+    """The settings that follow from a data directory whose API is reached at ``url``."""
+    postgres, valkey = servers_of(directory)
+    secrets = directory.secrets()
+    return {
+        "database_url": postgres.url,
+        "redis_url": valkey.url,
+        "vault_url": directory.vault.as_uri(),
+        "vault_link_secret": secrets.link_secret,
+        "vault_link_url": url,
+        "jwt_secret": secrets.jwt_secret,
+        "api_url": url,
+    }
+
+
+def _read(given: Given, found: Mapping[str, object]) -> Settings:
+    return read_settings(SECTIONS, flags=given.flags, environ=os.environ, file=given.file, found=found)

@@ -1,0 +1,64 @@
+"""The sentinel: the HTTP API, and the chores of the rooms. It keeps no state."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from shoal.access.service import Access
+from shoal.access.settings import AccessSettings
+from shoal.api.app import build_app
+from shoal.api.jobs import jobs_router
+from shoal.api.server import HttpServer
+from shoal.api.settings import ApiSettings
+from shoal.brain.connection import Brain
+from shoal.brain.settings import BrainSettings
+from shoal.jobs.chores import Watchdog
+from shoal.jobs.service import Jobs
+from shoal.jobs.store import sql as jobs_sql
+from shoal.ledger.pool import Ledger
+from shoal.ledger.settings import LedgerSettings
+from shoal.roles.config import RoleSettings
+from shoal.roles.schema import Schema
+from shoal.runtime.clock import SystemClock
+from shoal.runtime.lifecycle import Part, run_parts
+from shoal.runtime.metrics import new_registry
+from shoal.runtime.settings import Settings
+from shoal.vault.settings import VaultSettings
+from shoal.vault.store import open_vault
+from shoal.wire.status import StatusMetrics
+
+
+def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[list[Part], HttpServer]:
+    """The parts in the order in which they start; the server is the last."""
+    clock = SystemClock()
+    ledger = Ledger(settings[LedgerSettings], application="shoal sentinel")
+    brain = Brain(settings[BrainSettings])
+    vault = open_vault(settings[VaultSettings], clock=clock)
+    access = Access(ledger, settings[AccessSettings], clock)
+    jobs = Jobs(ledger, vault, link_expiry=timedelta(seconds=settings[VaultSettings].link_expiry_s))
+
+    async def read_metrics() -> StatusMetrics:
+        async with ledger.connection() as connection:
+            return StatusMetrics(active_jobs=await jobs_sql.count_active_jobs.value(connection))
+
+    app = build_app(
+        access=access,
+        settings=settings[ApiSettings],
+        registry=new_registry(),
+        checks={"supabase": ledger.check, "redis": brain.check, "vault": vault.check},
+        read_metrics=read_metrics,
+        vault=vault,
+        clock=clock,
+        handlers=[jobs_router(jobs)],
+    )
+    server = HttpServer(app, settings[ApiSettings], drain_s=settings[RoleSettings].grace_period_s / 2)
+    schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
+    return [schema, ledger, brain, Watchdog(ledger), server], server
+
+
+async def run_sentinel(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
+    parts, server = sentinel_parts(settings)
+    await run_parts(
+        parts,
+        grace_s=settings[RoleSettings].grace_period_s,
+        on_started=lambda: on_ready(server.url),
+    )

@@ -1,0 +1,79 @@
+"""``shoal up``: everything on this machine, on real servers in one data directory.
+
+What the settings name elsewhere (a database, a Redis) is used instead of an embedded server.
+"""
+
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import closing
+
+from shoal.api.settings import ApiSettings
+from shoal.brain.settings import BrainSettings
+from shoal.ledger.settings import LedgerSettings
+from shoal.local.directory import DataDirectory, LocalSettings
+from shoal.local.servers import servers_of
+from shoal.roles.config import Given, RoleSettings, read_config, read_offered_config
+from shoal.roles.sentinel import sentinel_parts
+from shoal.roles.worker_processes import WorkerProcess
+from shoal.runtime.lifecycle import Part, run_parts
+from shoal.runtime.logs import LogSettings, configure_logs
+from shoal.runtime.settings import Settings
+
+
+async def run_up(given: Given, *, apps: Sequence[str], workers: int, on_ready: Callable[[str], None]) -> None:
+    """Hold the data directory and run everything until told to stop."""
+    asked = read_config(given)
+    directory = DataDirectory.prepare(asked[LocalSettings].data_dir)
+    port = asked[ApiSettings].api_port or free_port(asked[ApiSettings].api_host)
+    given = Given(flags={**given.flags, "api_port": port}, file=given.file)
+    url = asked[ApiSettings].api_public_url or f"http://127.0.0.1:{port}"
+    hold = directory.hold(url=url)
+    try:
+        settings = read_offered_config(given, directory, url=url)
+        configure_logs(settings[LogSettings])
+        parts, server = sentinel_parts(settings, may_migrate=True)
+
+        await run_parts(
+            [
+                *embedded_servers(asked, directory),
+                *parts,
+                *worker_processes(given, directory, apps, workers),
+            ],
+            grace_s=settings[RoleSettings].grace_period_s,
+            on_started=lambda: on_ready(server.url),
+        )
+    finally:
+        hold.release()
+
+
+def embedded_servers(asked: Settings, directory: DataDirectory) -> list[Part]:
+    postgres, valkey = servers_of(directory)
+    embedded: list[Part] = []
+    if not asked[LedgerSettings].database_url:
+        embedded.append(postgres)
+    if not asked[BrainSettings].redis_url:
+        embedded.append(valkey)
+    return embedded
+
+
+def worker_processes(given: Given, directory: DataDirectory, apps: Sequence[str], workers: int) -> list[Part]:
+    arguments = ["--data-dir", str(directory.path)]
+    if given.file is not None:
+        arguments += ["--config", str(given.file)]
+    for name, value in given.flags.items():
+        if name != "data_dir" and value is not None:
+            arguments += ["--set", f"{name}={value}"]
+    return [
+        WorkerProcess(f"worker {app} {number}", [app, *arguments])
+        for app in apps
+        for number in range(1, workers + 1)
+    ]
+
+
+def free_port(host: str) -> int:
+    """A port nobody listens on now. Links name the port, so it must be known before the API listens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with closing(socket.socket(family)) as probe:
+        probe.bind((host, 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,69 @@
+"""Jobs on the wire. Names are camel case, as the clients of the job API know them."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+
+Status = Literal["queued", "processing", "complete", "failed", "cancelled"]
+
+
+class StartJob(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """``POST /api/jobs/start``. A service names the user it starts the job for; a user does not."""
+
+    type: Annotated[str, msgspec.Meta(max_length=63)]
+    params: dict[str, Any] = {}
+    priority: Annotated[int, msgspec.Meta(ge=-100, le=100)] = 0
+    unique_key: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] | None = None
+    on_conflict: Literal["reject", "existing"] = "reject"
+    run_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    user_id: UUID | None = None
+
+
+class Progress(msgspec.Struct, rename="camel", frozen=True):
+    percent: int
+    phase: str
+    docs_complete: int
+    docs_total: int
+    message: str
+
+
+class ArtifactView(msgspec.Struct, rename="camel", frozen=True):
+    """``url`` is signed when read and works for a limited time without further authentication."""
+
+    id: UUID
+    task_id: UUID
+    name: str
+    type: str
+    url: str
+    content_type: str
+    size: int
+    sha256: str | None
+    duration: float | None
+
+
+class JobSummary(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    id: UUID
+    type: str
+    status: Status
+    progress: Progress
+    error: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class JobView(JobSummary, rename="camel", frozen=True, kw_only=True):
+    """``GET /api/jobs/{id}``."""
+
+    params: dict[str, Any]
+    result: Any
+    artifacts: list[ArtifactView]
+
+
+class JobPage(msgspec.Struct, rename="camel", frozen=True):
+    """``next`` is the cursor of the following page; none on the last one."""
+
+    jobs: list[JobSummary]
+    next: str | None

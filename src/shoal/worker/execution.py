@@ -1,0 +1,131 @@
+"""Running one task: build its input, call it with a time limit, upload what it made."""
+
+import asyncio
+import contextvars
+import shutil
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from shoal.app.context import Artifact, Context
+from shoal.app.declare import Task
+from shoal.app.failures import PermanentFailure
+from shoal.vault.store import Vault
+from shoal.worker.held import Claim
+
+LARGEST_OUTPUT = 65536
+
+
+@asynccontextmanager
+async def workdir(claim: Claim) -> AsyncIterator[Path]:
+    """A folder that lives as long as the attempt."""
+    path = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix=f"shoal-{claim.task_id.hex[-8:]}-"))
+    try:
+        yield path
+    finally:
+        await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+
+
+def new_context(claim: Claim, folder: Path) -> Context:
+    return Context(
+        job_id=claim.job_id,
+        task_id=claim.task_id,
+        name=claim.task_name,
+        attempt=claim.attempt,
+        max_attempts=claim.max_attempts,
+        input=claim.input,
+        needs=claim.needs or {},
+        workdir=folder,
+    )
+
+
+async def call(task: Task, context: Context, timeout_s: float | None) -> object:
+    """Run the function and return its output as plain JSON values.
+
+    A sync function runs in a thread; when its time is up it is told through ``context.cancelled`` and
+    its result is ignored, since a thread cannot be stopped from outside.
+    """
+    arguments = [context]
+    if task.input_type is not None:
+        try:
+            arguments.append(msgspec.convert(context.input, task.input_type))
+        except msgspec.ValidationError as error:
+            raise PermanentFailure(f"the input of {task.type} is not valid: {error}") from error
+    try:
+        async with asyncio.timeout(timeout_s):
+            if task.is_async:
+                output = await task.function(*arguments)
+            else:
+                output = await in_thread(task.function, *arguments)
+    except TimeoutError:
+        context.cancel()
+        raise
+    return _as_json_values(task, output)
+
+
+def _as_json_values(task: Task, output: object) -> object:
+    try:
+        values = msgspec.to_builtins(output)
+        written = msgspec.json.encode(values)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise PermanentFailure(f"the output of {task.type} cannot be written as JSON: {error}") from error
+    if len(written) + written.count(b",") + written.count(b":") > LARGEST_OUTPUT:  # as jsonb prints it
+        raise PermanentFailure(
+            f"output_too_large: the output of {task.type} has {len(written)} bytes, at most "
+            f"{LARGEST_OUTPUT} are kept; keep large results as artifacts"
+        )
+    return values
+
+
+async def in_thread(function: Callable[..., object], *arguments: object) -> object:
+    """Run in a daemon thread of its own: one that never returns must not keep the process alive."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[object] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: object, error: BaseException | None) -> None:
+        if answer.done():
+            return
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(result)
+
+    def work() -> None:
+        result: object = None
+        error: BaseException | None = None
+        try:
+            result = context.run(function, *arguments)
+        except BaseException as raised:  # noqa: BLE001 - it belongs to whoever waits
+            error = raised
+        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, name=getattr(function, "__name__", "task"), daemon=True).start()
+    return await answer
+
+
+async def upload(vault: Vault, claim: Claim, artifact: Artifact, *, max_bytes: int) -> dict[str, object]:
+    """Store one artifact under a key of this attempt; returns its row for ``add_artifacts``."""
+    key = storage_path(claim, artifact)
+    stored = await vault.put(key, artifact.source, content_type=artifact.content_type, max_bytes=max_bytes)
+    return {
+        "name": artifact.name,
+        "artifact_type": artifact.type,
+        "storage_path": key,
+        "content_type": artifact.content_type,
+        "file_size_bytes": stored.size,
+        "duration_seconds": artifact.duration_seconds,
+        "sha256": stored.sha256,
+    }
+
+
+def storage_path(claim: Claim, artifact: Artifact) -> str:
+    """``{user}/{job}/{kind}/{attempt}/{name}``: no two attempts ever write to the same place."""
+    kind = artifact.type.split("_", 1)[0]
+    attempt = f"{claim.task_id}.{claim.token.hex[:8]}"
+    return f"{claim.user_id}/{claim.job_id}/{kind}/{attempt}/{artifact.name}"

@@ -1,0 +1,111 @@
+"""Heartbeats: one call for all held tasks, from a thread with an event loop and a connection of its own.
+
+A task that keeps the worker's event loop busy therefore does not lose its lease. What the ledger no
+longer lists as held is lost: the task is cancelled, and its report will change nothing. Progress that
+changed goes out between heartbeats, so that whoever watches sees it move.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import structlog
+
+from shoal.ledger.connection import UNREACHABLE, connect
+from shoal.ledger.settings import LedgerSettings
+from shoal.runtime.errors import ShoalError
+from shoal.runtime.lifecycle import Part
+from shoal.worker.claims import sql
+from shoal.worker.held import Held
+
+log = structlog.get_logger(__name__)
+
+JOIN_TIMEOUT_S = 5.0
+LOOK_EVERY_S = 0.4
+NOTHING_SAID = (0.0, "")
+
+
+class Heartbeats(Part):
+    name = "heartbeats"
+
+    def __init__(
+        self,
+        settings: LedgerSettings,
+        *,
+        worker_id: str,
+        every_s: float,
+        held: Callable[[], Iterable[Held]],
+    ) -> None:
+        self._settings = settings
+        self._worker_id = worker_id
+        self._every_s = every_s
+        self._held = held
+        self._last_full = 0.0
+        self._said: dict[UUID, tuple[float, str]] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="heartbeats", daemon=True)
+
+    async def start(self) -> None:
+        self._thread.start()
+
+    async def stop(self) -> None:
+        self._stopping.set()
+        if self._thread.is_alive():
+            await asyncio.to_thread(self._thread.join, JOIN_TIMEOUT_S)
+
+    def _work(self) -> None:
+        asyncio.run(self._beat_until_stopped())
+
+    async def _beat_until_stopped(self) -> None:
+        connection: asyncpg.Connection[Any] | None = None
+        while not await asyncio.to_thread(self._stopping.wait, LOOK_EVERY_S):
+            beating = self._due(time.monotonic())
+            if not beating:
+                continue
+            try:
+                if connection is None or connection.is_closed():
+                    connection = await connect(
+                        self._settings.direct_url, application=f"shoal heartbeats {self._worker_id}"
+                    )
+                await self._beat(connection, beating)
+            except (*UNREACHABLE, asyncpg.InterfaceError, ShoalError) as error:
+                log.warning("heartbeat failed", error=str(error))
+                if connection is not None:
+                    connection.terminate()
+                    connection = None
+        if connection is not None:
+            await connection.close(timeout=1)
+
+    def _due(self, now: float) -> list[Held]:
+        """Everything that is held when a heartbeat is due, else what has moved since the last one."""
+        held = list(self._held())
+        if now - self._last_full >= self._every_s:
+            self._last_full = now
+            return held
+        return [one for one in held if self._said.get(one.claim.task_id, NOTHING_SAID) != _says(one)]
+
+    async def _beat(self, connection: "asyncpg.Connection[Any]", beating: list[Held]) -> None:
+        sent = {one.claim.task_id: _says(one) for one in beating}
+        rows = await sql.heartbeat_tasks.rows(
+            connection,
+            worker_id=self._worker_id,
+            task_ids=[one.claim.task_id for one in beating],
+            claim_tokens=[one.claim.token for one in beating],
+            progress=[fraction for fraction, _ in sent.values()],
+            messages=[message for _, message in sent.values()],
+        )
+        still_held: set[UUID] = {row["held"] for row in rows}
+        alive = {one.claim.task_id for one in self._held()}
+        self._said = {task_id: said for task_id, said in self._said.items() if task_id in alive}
+        self._said |= sent
+        for one in beating:
+            if one.claim.task_id not in still_held:
+                one.context.cancel()
+
+
+def _says(held: Held) -> tuple[float, str]:
+    return held.context.fraction, held.context.message

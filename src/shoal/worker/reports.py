@@ -1,0 +1,148 @@
+"""Reporting: how tasks ended goes to the ledger in batches, again and again until it is durable.
+
+Repeating is safe, since every report names its claim: the second copy of a completion changes nothing
+and is answered as a success, a report that comes too late is answered ``lease_lost``.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import asyncpg
+import structlog
+
+from shoal.ledger.connection import UNREACHABLE
+from shoal.ledger.pool import Ledger
+from shoal.runtime.batches import Batches
+from shoal.worker.claims import sql
+from shoal.worker.held import Claim
+
+log = structlog.get_logger(__name__)
+
+LARGEST_BATCH = 1000
+FIRST_RETRY_S = 0.1
+LONGEST_RETRY_S = 5.0
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Completion:
+    claim: Claim
+    output: Any
+
+
+@dataclass(frozen=True)
+class Failure:
+    claim: Claim
+    error: str
+    permanent: bool = False
+    retry_after_s: float | None = None
+
+
+class Reports:
+    def __init__(self, ledger: Ledger, *, worker_id: str) -> None:
+        self._ledger = ledger
+        self._worker_id = worker_id
+        self._completions = Batches(self._send_completions, limit=LARGEST_BATCH)
+        self._failures = Batches(self._send_failures, limit=LARGEST_BATCH)
+
+    async def complete(self, claim: Claim, output: object) -> str:
+        return await self._completions.submit(Completion(claim, output))
+
+    async def fail(self, failure: Failure) -> str:
+        return await self._failures.submit(failure)
+
+    async def plan(self, claim: Claim, graph: dict[str, object]) -> bool:
+        async def send() -> bool:
+            async with self._ledger.connection() as connection:
+                return bool(
+                    await sql.plan_job.value(
+                        connection,
+                        worker_id=self._worker_id,
+                        task_id=claim.task_id,
+                        claim_token=claim.token,
+                        graph=graph,
+                    )
+                )
+
+        return await until_answered(send)
+
+    async def add_artifacts(self, claim: Claim, artifacts: list[dict[str, object]]) -> bool:
+        async def send() -> bool:
+            async with self._ledger.connection() as connection:
+                return bool(
+                    await sql.add_artifacts.value(
+                        connection,
+                        worker_id=self._worker_id,
+                        task_id=claim.task_id,
+                        claim_token=claim.token,
+                        artifacts=artifacts,
+                    )
+                )
+
+        return await until_answered(send)
+
+    async def release(self, claims: Sequence[Claim]) -> int:
+        """Hand back what was not finished. Not repeated: the lease runs out by itself."""
+        async with self._ledger.connection() as connection:
+            released = await sql.release_tasks.value(
+                connection,
+                worker_id=self._worker_id,
+                task_ids=[claim.task_id for claim in claims],
+                claim_tokens=[claim.token for claim in claims],
+            )
+        return int(released)
+
+    async def _send_completions(self, batch: Sequence[Completion]) -> list[str]:
+        async def send() -> list[str]:
+            async with self._ledger.connection() as connection:
+                rows = await sql.complete_tasks.rows(
+                    connection,
+                    worker_id=self._worker_id,
+                    task_ids=[one.claim.task_id for one in batch],
+                    claim_tokens=[one.claim.token for one in batch],
+                    outputs=[one.output for one in batch],
+                )
+            verdicts = {row["task_id"]: row["verdict"] for row in rows}
+            return [verdicts[one.claim.task_id] for one in batch]
+
+        try:
+            return await until_answered(send)
+        except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
+            # One output the ledger refuses must not spoil the others.
+            if len(batch) > 1:
+                return [verdict for one in batch for verdict in await self._send_completions([one])]
+            refused = Failure(batch[0].claim, f"output_refused: {error}", permanent=True)
+            return [await self.fail(refused)]
+
+    async def _send_failures(self, batch: Sequence[Failure]) -> list[str]:
+        async def send() -> list[str]:
+            async with self._ledger.connection() as connection:
+                rows = await sql.fail_tasks.rows(
+                    connection,
+                    worker_id=self._worker_id,
+                    task_ids=[one.claim.task_id for one in batch],
+                    claim_tokens=[one.claim.token for one in batch],
+                    errors=[one.error for one in batch],
+                    permanent=[one.permanent for one in batch],
+                    retry_after_s=[one.retry_after_s for one in batch],
+                )
+            verdicts = {row["task_id"]: row["verdict"] for row in rows}
+            return [verdicts[one.claim.task_id] for one in batch]
+
+        return await until_answered(send)
+
+
+async def until_answered(send: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Repeat a call while the ledger is away. Every other error belongs to the caller."""
+    delay = FIRST_RETRY_S
+    while True:
+        try:
+            return await send()
+        except UNREACHABLE as error:
+            log.warning("the ledger does not answer", error=str(error), retry_in_s=round(delay, 1))
+        await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+        delay = min(delay * 2, LONGEST_RETRY_S)

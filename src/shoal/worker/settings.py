@@ -1,0 +1,33 @@
+"""How a worker behaves. The lease is one constant: heartbeats come at a third of it."""
+
+import os
+import socket
+import uuid
+from typing import Annotated
+
+import msgspec
+
+
+class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    worker_concurrency: Annotated[int, msgspec.Meta(description="Tasks one worker runs at a time.", ge=1)] = 8
+    worker_lease_s: Annotated[
+        int,
+        msgspec.Meta(
+            description="Silence after which a worker is taken for dead, in seconds.", ge=3, le=3600
+        ),
+    ] = 30
+    worker_id: Annotated[
+        str, msgspec.Meta(description="The name of this worker in the ledger; empty makes one up.")
+    ] = ""
+    artifact_max_bytes: Annotated[
+        int, msgspec.Meta(description="The size of the largest artifact a task may keep.", ge=1)
+    ] = 5 * 1024**3
+
+    @property
+    def heartbeat_every_s(self) -> float:
+        return self.worker_lease_s / 3
+
+
+def new_worker_id() -> str:
+    """Different for every process that ever ran: a restarted container has the same host and pid."""
+    return f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"

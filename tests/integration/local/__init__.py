@@ -1,0 +1,1 @@
+"""The embedded servers and the data directory, tried on real servers, mounts and kills."""
