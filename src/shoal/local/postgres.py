@@ -24,6 +24,7 @@ from shoal.runtime.errors import Invalid, Unavailable
 DATABASE = "shoal"
 _PORT = 5432
 """Names the socket; nothing listens on a TCP port."""
+_GONE = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 _ANSWER_S = 5.0
 _INITDB_S = 120.0
 
@@ -184,7 +185,7 @@ class EmbeddedPostgres(EmbeddedServer):
             connection = await asyncpg.connect(self.url_of("postgres"), timeout=_ANSWER_S)
         except asyncpg.CannotConnectNowError:
             return Answer.STARTING
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        except (OSError, *_GONE):
             return Answer.NONE
         await connection.close()
         return Answer.READY

@@ -22,6 +22,9 @@ from shoal.runtime.errors import Conflict
 
 from .conftest import Running, Up
 
+# asyncpg has a third one: when it has not yet noticed that the connection it uses was cut.
+DATABASE_GONE = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+
 Start = Callable[[DataDirectory], AbstractAsyncContextManager[Running]]
 Eventually = Callable[[Callable[[], Awaitable[object]]], Awaitable[None]]
 StartUp = Callable[[DataDirectory], Awaitable[Up]]
@@ -39,7 +42,7 @@ async def write_until_killed(directory: DataDirectory) -> tuple[int, int]:
     sql = await asyncpg.connect(postgres.url)
     brain = redis.asyncio.from_url(valkey.url, retry=Retry(NoBackoff(), 0))
     await sql.execute("CREATE TABLE confirmed (n int PRIMARY KEY)")
-    with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, RedisError):
+    with contextlib.suppress(OSError, *DATABASE_GONE, RedisError):
         while True:
             await sql.execute("INSERT INTO confirmed VALUES ($1)", rows + 1)
             rows += 1
