@@ -30,6 +30,9 @@ UNREACHABLE = (
     asyncpg.TooManyConnectionsError,
 )
 
+# What asyncpg raises for a connection that was cut just before the call (and for some mistakes of ours).
+BROKEN = (asyncpg.InterfaceError, asyncpg.InternalClientError)
+
 
 async def connect(url: str, *, application: str) -> "asyncpg.Connection[Any]":
     """Open one direct connection. The caller closes it."""

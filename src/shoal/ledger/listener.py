@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 import structlog
 
-from shoal.ledger.connection import UNREACHABLE, connect
+from shoal.ledger.connection import BROKEN, UNREACHABLE, connect
 from shoal.ledger.settings import LedgerSettings
 from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
@@ -114,5 +114,5 @@ class Listener(Part):
 async def _close(connection: "asyncpg.Connection[Any]") -> None:
     try:
         await connection.close(timeout=2)
-    except (*UNREACHABLE, asyncpg.InterfaceError):
+    except (*UNREACHABLE, *BROKEN):
         connection.terminate()

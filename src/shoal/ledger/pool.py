@@ -8,7 +8,15 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from shoal.ledger.connection import CONNECT_TIMEOUT_S, UNREACHABLE, Connection, explain, prepare, require_url
+from shoal.ledger.connection import (
+    BROKEN,
+    CONNECT_TIMEOUT_S,
+    UNREACHABLE,
+    Connection,
+    explain,
+    prepare,
+    require_url,
+)
 from shoal.ledger.errors import translate
 from shoal.ledger.settings import LedgerSettings
 from shoal.runtime.errors import Forbidden
@@ -73,7 +81,7 @@ class Ledger(Part):
             if refusal := translate(error):
                 raise refusal from error
             raise
-        except asyncpg.InterfaceError as error:
+        except BROKEN as error:
             if borrowed.is_closed():  # it was cut between two calls
                 raise asyncpg.ConnectionDoesNotExistError(str(error)) from error
             raise

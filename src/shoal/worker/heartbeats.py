@@ -15,7 +15,7 @@ from uuid import UUID
 import asyncpg
 import structlog
 
-from shoal.ledger.connection import UNREACHABLE, connect
+from shoal.ledger.connection import BROKEN, UNREACHABLE, connect
 from shoal.ledger.settings import LedgerSettings
 from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
@@ -72,7 +72,7 @@ class Heartbeats(Part):
                         self._settings.direct_url, application=f"shoal heartbeats {self._worker_id}"
                     )
                 await self._beat(connection, beating)
-            except (*UNREACHABLE, asyncpg.InterfaceError, ShoalError) as error:
+            except (*UNREACHABLE, *BROKEN, ShoalError) as error:
                 log.warning("heartbeat failed", error=str(error))
                 if connection is not None:
                     connection.terminate()
