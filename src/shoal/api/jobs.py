@@ -9,7 +9,10 @@ from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from shoal.api.identity import Caller
 from shoal.api.openapi import problems
 from shoal.jobs.service import Jobs
-from shoal.wire.jobs import JobPage, JobView, StartJob, Status
+from shoal.wire.jobs import CancelJob, JobPage, JobView, LogPage, StartJob, Status, TaskPage
+
+Cursor = Annotated[str | None, QueryParameter(max_length=500)]
+Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
 
 
 def jobs_router(jobs: Jobs) -> Router:
@@ -41,9 +44,56 @@ def jobs_router(jobs: Jobs) -> Router:
         principal: Caller,
         status: FromQuery[Status | None] = None,
         job_type: Annotated[str | None, QueryParameter(name="type", max_length=63)] = None,
-        cursor: Annotated[str | None, QueryParameter(max_length=500)] = None,
-        limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
+        cursor: Cursor = None,
+        limit: Limit = 50,
     ) -> JobPage:
         return await jobs.list(principal.claims, status=status, type=job_type, cursor=cursor, page_size=limit)
 
-    return Router("/api/jobs", route_handlers=[start_job, read_job, list_jobs], tags=["Jobs"])
+    @post(
+        "/{job_id:uuid}/cancel",
+        status_code=200,
+        summary="Cancel a job",
+        description="Workers that run its tasks are told at once. A job that has ended stays as it is.",
+        responses=problems(400, 401, 403, 404, 503),
+    )
+    async def cancel_job(
+        job_id: FromPath[UUID], principal: Caller, data: JSONBody[CancelJob | None] = None
+    ) -> JobView:
+        return await jobs.cancel(principal.claims, job_id, (data or CancelJob()).reason)
+
+    @post(
+        "/{job_id:uuid}/retry",
+        status_code=200,
+        summary="Try a job again",
+        description="Everything of it that failed or was cancelled is tried again.",
+        responses=problems(400, 401, 403, 404, 409, 503),
+    )
+    async def retry_job(job_id: FromPath[UUID], principal: Caller) -> JobView:
+        return await jobs.retry(principal.claims, job_id)
+
+    @get(
+        "/{job_id:uuid}/tasks",
+        summary="List the tasks of a job",
+        responses=problems(400, 401, 403, 404, 503),
+    )
+    async def list_tasks(
+        job_id: FromPath[UUID], principal: Caller, cursor: Cursor = None, limit: Limit = 100
+    ) -> TaskPage:
+        return await jobs.list_tasks(principal.claims, job_id, cursor=cursor, page_size=limit)
+
+    @get(
+        "/{job_id:uuid}/logs",
+        summary="Read what the tasks of a job wrote",
+        description="Oldest first. Ask again with `next` to get what was written since.",
+        responses=problems(400, 401, 403, 404, 503),
+    )
+    async def list_logs(
+        job_id: FromPath[UUID], principal: Caller, cursor: Cursor = None, limit: Limit = 200
+    ) -> LogPage:
+        return await jobs.list_logs(principal.claims, job_id, cursor=cursor, page_size=limit)
+
+    return Router(
+        "/api/jobs",
+        route_handlers=[start_job, read_job, list_jobs, cancel_job, retry_job, list_tasks, list_logs],
+        tags=["Jobs"],
+    )

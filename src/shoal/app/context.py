@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import structlog
+from shoal.app.task_log import TaskLog
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,7 @@ class Context:
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.log = structlog.get_logger("shoal.task").bind(
-            job_id=str(self.job_id), task_id=str(self.task_id), task=self.name
-        )
+        self.log = TaskLog(job_id=str(self.job_id), task_id=str(self.task_id), task=self.name)
 
     def progress(self, fraction: float, message: str = "") -> None:
         """How far the task is, from 0 to 1, and in words. Sent with the next heartbeat."""

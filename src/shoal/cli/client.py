@@ -23,7 +23,7 @@ from shoal.runtime.errors import (
     Unavailable,
 )
 from shoal.runtime.settings import Settings
-from shoal.wire.jobs import ArtifactView, JobPage, JobView
+from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, TaskPage
 from shoal.wire.problems import Problem
 
 TIMEOUT_S = 30.0
@@ -57,6 +57,20 @@ class Client:
     def list_jobs(self, filters: dict[str, Any]) -> JobPage:
         given = {name: value for name, value in filters.items() if value is not None}
         return self._call("GET", "/api/jobs", JobPage, params=given)
+
+    def cancel_job(self, job_id: str, reason: str) -> JobView:
+        return self._call("POST", f"/api/jobs/{job_id}/cancel", JobView, json={"reason": reason})
+
+    def retry_job(self, job_id: str) -> JobView:
+        return self._call("POST", f"/api/jobs/{job_id}/retry", JobView)
+
+    def list_tasks(self, job_id: str, cursor: str | None) -> TaskPage:
+        given = {"cursor": cursor} if cursor else {}
+        return self._call("GET", f"/api/jobs/{job_id}/tasks", TaskPage, params=given)
+
+    def list_logs(self, job_id: str, cursor: str | None) -> LogPage:
+        given = {"cursor": cursor} if cursor else {}
+        return self._call("GET", f"/api/jobs/{job_id}/logs", LogPage, params=given)
 
     def read_status(self) -> dict[str, Any]:
         """``/status`` answers 503 with the same body when something is disconnected."""

@@ -15,7 +15,7 @@ from shoal.cli.exits import BAD_NEWS
 from shoal.cli.options import Json, configured
 from shoal.roles.config import Given
 from shoal.runtime.errors import Invalid
-from shoal.wire.jobs import ArtifactView, JobView, Status
+from shoal.wire.jobs import ArtifactView, JobView, LogLineView, Status, TaskView
 
 app = typer.Typer(help="Jobs: graphs of tasks.", no_args_is_help=True)
 
@@ -106,6 +106,80 @@ def list_jobs(
         )
     if page.next:
         typer.echo(f"more: --cursor {page.next}")
+
+
+@app.command()
+@configured
+def cancel(
+    *,
+    given: Given,
+    job_id: JobId,
+    reason: Annotated[str, typer.Option(help="Why, for whoever looks at it later.")] = "Cancelled.",
+    as_json: Json = False,
+) -> None:
+    """End a job and everything of it that has not ended."""
+    with open_client(given) as client:
+        _print(client.cancel_job(job_id, reason), as_json=as_json)
+
+
+@app.command()
+@configured
+def retry(*, given: Given, job_id: JobId, as_json: Json = False) -> None:
+    """Try everything again that failed or was cancelled."""
+    with open_client(given) as client:
+        _print(client.retry_job(job_id), as_json=as_json)
+
+
+@app.command()
+@configured
+def tasks(*, given: Given, job_id: JobId, as_json: Json = False) -> None:
+    """List the tasks of a job, in order, with what they need."""
+    with open_client(given) as client:
+        found: list[TaskView] = []
+        cursor: str | None = None
+        while True:
+            page = client.list_tasks(job_id, cursor)
+            found += page.tasks
+            cursor = page.next
+            if cursor is None:
+                break
+    if as_json:
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    for task in found:
+        needs = f"  needs {', '.join(task.needs)}" if task.needs else ""
+        typer.echo(f"{task.name:30} {task.status:10} {task.attempts}/{task.max_attempts}{needs}")
+        if task.error:
+            typer.echo(f"{'':30} {task.error.splitlines()[0]}")
+
+
+@app.command()
+@configured
+def logs(
+    *,
+    given: Given,
+    job_id: JobId,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until the job has ended.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print what the tasks of a job wrote."""
+    with open_client(given) as client:
+        cursor: str | None = None
+        while True:
+            # Asked before the lines: what was written by the end is then among them.
+            ended = client.read_job(job_id).status in ENDED
+            page = client.list_logs(job_id, cursor)
+            for line in page.lines:
+                typer.echo(msgspec.json.encode(line).decode() if as_json else _log_line(line))
+            cursor = page.next
+            if not page.lines:
+                if ended or not follow:
+                    return
+                time.sleep(LOOK_EVERY_S)
+
+
+def _log_line(line: LogLineView) -> str:
+    return f"{line.at:%H:%M:%S.%f} {line.level:7} {str(line.task_id)[-8:]}  {line.line}"
 
 
 def _read_params(text: str) -> dict[str, Any]:

@@ -2,21 +2,22 @@
 
 import base64
 import binascii
-from datetime import datetime
-from uuid import UUID
+from typing import TypeVar
 
 import msgspec
 
 from shoal.runtime.errors import Invalid
 
-
-def encode_cursor(created_at: datetime, job_id: UUID) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode([created_at, job_id])).decode()
+Position = TypeVar("Position")
 
 
-def decode_cursor(cursor: str) -> tuple[datetime, UUID]:
+def encode_cursor(position: tuple[object, ...]) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(position)).decode()
+
+
+def decode_cursor(cursor: str, kind: type[Position]) -> Position:
     try:
-        return msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=tuple[datetime, UUID])
+        return msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=kind)
     except (binascii.Error, msgspec.DecodeError, ValueError) as error:
         raise Invalid(
             "invalid_cursor",

@@ -1,16 +1,25 @@
 """What the room does, in order."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from shoal.jobs.cursors import decode_cursor, encode_cursor
-from shoal.jobs.store import live_progress_of, sql, stored_progress_of, summary_fields
-from shoal.ledger.connection import Row
+from shoal.jobs.store import live_progress_of, sql, stored_progress_of, summary_fields, task_view
+from shoal.ledger.connection import Connection, Row
 from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import NotFound
 from shoal.vault.store import Vault
-from shoal.wire.jobs import ArtifactView, JobPage, JobSummary, JobView, StartJob
+from shoal.wire.jobs import (
+    ArtifactView,
+    JobPage,
+    JobSummary,
+    JobView,
+    LogLineView,
+    LogPage,
+    StartJob,
+    TaskPage,
+)
 
 Claims = Mapping[str, object]
 
@@ -39,11 +48,7 @@ class Jobs:
         async with self._ledger.acting_as(claims) as connection:
             row = await sql.read_job.row(connection, job_id=job_id)
             if row is None:
-                raise NotFound(
-                    "job_not_found",
-                    f"There is no job {job_id}.",
-                    hint="'shoal job list' shows the jobs you can see.",
-                )
+                raise _not_found(job_id)
             made = await sql.list_artifacts.rows(connection, job_id=job_id)
         return JobView(
             **summary_fields(row, live_progress_of(row)),
@@ -61,7 +66,7 @@ class Jobs:
         cursor: str | None = None,
         page_size: int = 50,
     ) -> JobPage:
-        before = decode_cursor(cursor) if cursor else None
+        before = decode_cursor(cursor, tuple[datetime, UUID]) if cursor else None
         async with self._ledger.acting_as(claims) as connection:
             rows = await sql.list_jobs.rows(
                 connection,
@@ -75,7 +80,59 @@ class Jobs:
         more = len(rows) > page_size
         return JobPage(
             jobs=[JobSummary(**summary_fields(row, stored_progress_of(row))) for row in page],
-            next=encode_cursor(page[-1]["created_at"], page[-1]["id"]) if more else None,
+            next=encode_cursor((page[-1]["created_at"], page[-1]["id"])) if more else None,
+        )
+
+    async def cancel(self, claims: Claims, job_id: UUID, reason: str) -> JobView:
+        """End a job and its tasks; one that has ended already stays as it is."""
+        async with self._ledger.acting_as(claims) as connection:
+            await sql.cancel_job.run(connection, job_id=job_id, reason=reason)
+        return await self.read(claims, job_id)
+
+    async def retry(self, claims: Claims, job_id: UUID) -> JobView:
+        """Try everything again that failed or was cancelled."""
+        async with self._ledger.acting_as(claims) as connection:
+            await sql.retry_job.run(connection, job_id=job_id)
+        return await self.read(claims, job_id)
+
+    async def cancel_task(self, claims: Claims, task_id: UUID, reason: str) -> None:
+        async with self._ledger.acting_as(claims) as connection:
+            await sql.cancel_task.run(connection, task_id=task_id, reason=reason)
+
+    async def retry_task(self, claims: Claims, task_id: UUID) -> None:
+        async with self._ledger.acting_as(claims) as connection:
+            await sql.retry_task.run(connection, task_id=task_id)
+
+    async def list_tasks(
+        self, claims: Claims, job_id: UUID, *, cursor: str | None = None, page_size: int = 100
+    ) -> TaskPage:
+        after = decode_cursor(cursor, tuple[int, UUID]) if cursor else (-1, UUID(int=0))
+        async with self._ledger.acting_as(claims) as connection:
+            await _require_visible(connection, job_id)
+            rows = await sql.list_tasks.rows(
+                connection,
+                job_id=job_id,
+                after_sequence=after[0],
+                after_id=after[1],
+                page_size=page_size + 1,
+            )
+        page = rows[:page_size]
+        more = len(rows) > page_size
+        return TaskPage(
+            tasks=[task_view(row) for row in page],
+            next=encode_cursor((page[-1]["sequence"], page[-1]["id"])) if more else None,
+        )
+
+    async def list_logs(
+        self, claims: Claims, job_id: UUID, *, cursor: str | None = None, page_size: int = 500
+    ) -> LogPage:
+        after = decode_cursor(cursor, tuple[int])[0] if cursor else 0
+        async with self._ledger.acting_as(claims) as connection:
+            await _require_visible(connection, job_id)
+            rows = await sql.list_logs.rows(connection, job_id=job_id, after_id=after, page_size=page_size)
+        return LogPage(
+            lines=[LogLineView(row["task_id"], row["at"], row["level"], row["line"]) for row in rows],
+            next=encode_cursor((rows[-1]["id"] if rows else after,)),
         )
 
     async def _artifact(self, row: Row) -> ArtifactView:
@@ -95,3 +152,16 @@ class Jobs:
             sha256=row["sha256"],
             duration=row["duration_seconds"],
         )
+
+
+async def _require_visible(connection: Connection, job_id: UUID) -> None:
+    if not await sql.job_exists.value(connection, job_id=job_id):
+        raise _not_found(job_id)
+
+
+def _not_found(job_id: UUID) -> NotFound:
+    return NotFound(
+        "job_not_found",
+        f"There is no job {job_id}.",
+        hint="'shoal job list' shows the jobs you can see.",
+    )

@@ -8,7 +8,7 @@ from shoal.jobs.model import Phase, RunningTask
 from shoal.jobs.rules import live_progress
 from shoal.ledger.connection import Row
 from shoal.ledger.statements import load_statements
-from shoal.wire.jobs import Progress
+from shoal.wire.jobs import Progress, TaskView
 
 sql = load_statements("shoal.jobs")
 
@@ -34,3 +34,23 @@ def live_progress_of(row: Row) -> Progress:
     ]
     running = [RunningTask(one["phase"], one["fraction"], one["message"]) for one in row["running"]]
     return live_progress(stored_progress_of(row), phases, running)
+
+
+def task_view(row: Row) -> TaskView:
+    return TaskView(
+        id=row["id"],
+        name=row["name"],
+        type=row["task_type"],
+        executor=row["executor"],
+        status=row["status"],
+        needs=row["needs"],
+        attempts=row["attempts"],
+        max_attempts=row["max_attempts"],
+        progress=1.0 if row["status"] == "complete" else row["progress"] or 0.0,
+        message=row["message"] or "",
+        error=row["error"],
+        worker=row["worker_id"],
+        run_at=row["run_at"],
+        claimed_at=row["claimed_at"],
+        finished_at=row["finished_at"],
+    )

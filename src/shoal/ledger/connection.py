@@ -2,11 +2,11 @@
 
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urlsplit
 
 import asyncpg
 import msgspec
 
+from shoal.ledger.address import check_address, malformed, shown
 from shoal.runtime.errors import Invalid, ShoalError, Unavailable
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ UNREACHABLE = (
     asyncpg.CannotConnectNowError,
     asyncpg.OperatorInterventionError,
     asyncpg.TooManyConnectionsError,
+    Unavailable,
 )
 
 # What asyncpg raises for a connection that was cut just before the call (and for some mistakes of ours).
@@ -43,7 +44,11 @@ async def connect(url: str, *, application: str) -> "asyncpg.Connection[Any]":
         )
     except Exception as error:
         raise explain(error, url) from error
-    await prepare(connection)
+    try:
+        await prepare(connection)
+    except BaseException:
+        connection.terminate()
+        raise
     return connection
 
 
@@ -54,6 +59,7 @@ def require_url(url: str) -> None:
             "No database is configured.",
             hint="Set SHOAL_DATABASE_URL, or start everything on this machine with 'shoal up'.",
         )
+    check_address(url)
 
 
 async def prepare(connection: "asyncpg.Connection[Any]") -> None:
@@ -80,27 +86,24 @@ def explain(error: Exception, url: str) -> Exception:
     if isinstance(error, UNREACHABLE):
         return Unavailable(
             "database_unreachable",
-            f"The database at {_where(url)} cannot be reached: {_reason(error)}.",
+            f"The database at {shown(url)} cannot be reached: {_reason(error)}.",
             hint="Is it running, and is SHOAL_DATABASE_URL right? 'shoal doctor' looks closer.",
         )
     if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError):
         return Invalid(
             "database_refused_login",
-            f"The database at {_where(url)} refused the login: {error}.",
+            f"The database at {shown(url)} refused the login: {error}.",
             hint="Check user and password in SHOAL_DATABASE_URL.",
         )
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         return Invalid(
             "database_missing",
-            f"The server at {_where(url)} has no such database: {error}.",
+            f"The server at {shown(url)} has no such database: {error}.",
             hint="Create it, or correct SHOAL_DATABASE_URL.",
         )
-    if isinstance(error, (asyncpg.exceptions.ClientConfigurationError, ValueError)):
-        return Invalid(
-            "database_url_malformed",
-            f"The database address cannot be understood: {error}.",
-            hint="It looks like postgresql://user:password@host:5432/name.",
-        )
+    if isinstance(error, ValueError):
+        is_told = isinstance(error, asyncpg.exceptions.ClientConfigurationError)
+        return malformed(str(error) if is_told else "its host, port or options are malformed")
     return error
 
 
@@ -108,12 +111,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
         return f"no answer within {CONNECT_TIMEOUT_S:.0f} s"
     return str(error) or type(error).__name__
-
-
-def _where(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "the configured address"
-    return f"{parts.hostname or 'a local socket'}{port}"

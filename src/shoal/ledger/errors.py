@@ -17,6 +17,9 @@ KINDS: dict[str, type[ShoalError]] = {
     "SH413": TooLarge,
 }
 
+# U+0000 in a document, and in a text.
+NOT_STORABLE = (asyncpg.UntranslatableCharacterError, asyncpg.CharacterNotInRepertoireError)
+
 
 def translate(error: asyncpg.PostgresError) -> ShoalError | None:
     """The error as people shall see it; None when it is a defect and not a refusal."""
@@ -31,6 +34,6 @@ def translate(error: asyncpg.PostgresError) -> ShoalError | None:
             f"The {what} is over the limit of the ledger (64 KiB).",
             hint="Keep large values as artifacts, and pass their names.",
         )
-    if isinstance(error, asyncpg.UntranslatableCharacterError):
+    if isinstance(error, NOT_STORABLE):
         return Invalid("text_not_storable", "A text holds the character U+0000, which cannot be stored.")
     return None

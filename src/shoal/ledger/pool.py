@@ -82,7 +82,7 @@ class Ledger(Part):
                 raise refusal from error
             raise
         except BROKEN as error:
-            if borrowed.is_closed():  # it was cut between two calls
+            if _is_cut(borrowed):
                 raise asyncpg.ConnectionDoesNotExistError(str(error)) from error
             raise
         finally:
@@ -111,3 +111,11 @@ class Ledger(Part):
     async def check(self) -> None:
         async with self.connection() as connection:
             await connection.execute("SELECT 1")
+
+
+def _is_cut(borrowed: Connection) -> bool:
+    """Whether the connection ended under its borrower; the pool may have taken it back already."""
+    try:
+        return borrowed.is_closed()
+    except asyncpg.InterfaceError:
+        return True

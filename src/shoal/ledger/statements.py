@@ -80,6 +80,8 @@ def parse_statement(name: str, text: str) -> Statement:
         if key not in header:
             raise ValueError(f"{name}.sql does not say '-- {key}: …' in its header")
     params = parse_params(header["params"])
+    if len(set(params)) != len(params) or not all(params):
+        raise ValueError(f"{name}.sql declares params without a name, or a name twice: {header['params']!r}")
     used = {int(number) for number in PLACEHOLDER.findall(_without_comments(text))}
     if used != set(range(1, len(params) + 1)):
         raise ValueError(f"{name}.sql declares {len(params)} parameters and uses {sorted(used)} of them")
@@ -106,7 +108,7 @@ def parse_params(declared: str) -> tuple[str, ...]:
     """``job_id uuid, reason text`` → the names, in order; ``none`` declares that there are none."""
     if declared.strip() == "none":
         return ()
-    return tuple(part.split()[0] for part in declared.split(","))
+    return tuple(part.strip().partition(" ")[0] for part in declared.split(","))
 
 
 def _without_comments(text: str) -> str:

@@ -68,6 +68,8 @@ def worker_parts(settings: Settings, app: App) -> list[Part]:
         worker_id=worker_id,
         every_s=own.heartbeat_every_s,
         held=worker.held,
+        on_lost=worker.give_up,
+        cancelled=listener.subscribe("shoal_cancelled"),
     )
     schema = Schema(settings[LedgerSettings], may_migrate=False)
     return [schema, ledger, listener, heartbeats, worker]

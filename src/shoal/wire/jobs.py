@@ -8,6 +8,8 @@ import msgspec
 
 Status = Literal["queued", "processing", "complete", "failed", "cancelled"]
 
+TaskStatus = Literal["pending", "claimed", "complete", "failed", "cancelled"]
+
 
 class StartJob(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
     """``POST /api/jobs/start``. A service names the user it starts the job for; a user does not."""
@@ -60,6 +62,51 @@ class JobView(JobSummary, rename="camel", frozen=True, kw_only=True):
     params: dict[str, Any]
     result: Any
     artifacts: list[ArtifactView]
+
+
+class TaskView(msgspec.Struct, rename="camel", frozen=True):
+    """One task of a job, with the names of the tasks it needs."""
+
+    id: UUID
+    name: str
+    type: str
+    executor: str
+    status: TaskStatus
+    needs: list[str]
+    attempts: int
+    max_attempts: int
+    progress: float
+    message: str
+    error: str | None
+    worker: str | None
+    run_at: datetime | None
+    claimed_at: datetime | None
+    finished_at: datetime | None
+
+
+class TaskPage(msgspec.Struct, rename="camel", frozen=True):
+    tasks: list[TaskView]
+    next: str | None
+
+
+class LogLineView(msgspec.Struct, rename="camel", frozen=True):
+    task_id: UUID
+    at: datetime
+    level: str
+    line: str
+
+
+class LogPage(msgspec.Struct, rename="camel", frozen=True):
+    """``next`` is always there: asking again with it later returns what was written since."""
+
+    lines: list[LogLineView]
+    next: str
+
+
+class CancelJob(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """``POST /api/jobs/{id}/cancel``."""
+
+    reason: Annotated[str, msgspec.Meta(max_length=1000)] = "Cancelled."
 
 
 class JobPage(msgspec.Struct, rename="camel", frozen=True):

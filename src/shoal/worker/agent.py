@@ -11,14 +11,14 @@ from shoal.app.failures import PermanentFailure, RetryAfter
 from shoal.ledger.connection import UNREACHABLE
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
-from shoal.runtime.errors import ShoalError, Unavailable
+from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
 from shoal.runtime.logs import bound
 from shoal.vault.store import Vault
 from shoal.worker.claims import Claims, sql
 from shoal.worker.execution import call, new_context, upload, workdir
 from shoal.worker.held import Claim, Held
-from shoal.worker.reports import Failure, Reports
+from shoal.worker.reports import Reports, failure_of
 from shoal.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
@@ -26,6 +26,7 @@ log = structlog.get_logger(__name__)
 CHANNEL = "shoal_tasks"
 FIRST_POLL_S = 5.0
 LONGEST_POLL_S = 30.0
+SHORTEST_NAP_S = 0.05
 PLAN = "plan:"
 
 
@@ -56,13 +57,26 @@ class Worker(Part):
         self._woken = listener.subscribe(CHANNEL)
         self._stopping = asyncio.Event()
         self._running: dict[asyncio.Task[None], Held | None] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def held(self) -> Iterable[Held]:
         """What this worker holds now; the heartbeat thread reads it."""
         return [held for held in list(self._running.values()) if held is not None]
 
+    def give_up(self, held: Held) -> None:
+        """Stop a task whose claim counts no more. Called by the heartbeat thread."""
+        held.context.cancel()
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._cancel, held)
+
+    def _cancel(self, held: Held) -> None:
+        for task, running in self._running.items():
+            if running is held:
+                task.cancel()
+
     async def start(self) -> None:
         """Announce the job types of the app."""
+        self._loop = asyncio.get_running_loop()
         async with self._ledger.connection() as connection:
             for job in self._app.jobs.values():
                 await sql.register_job_type.run(
@@ -81,16 +95,19 @@ class Worker(Part):
                 await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
                 continue
             self._woken.clear()
+            pause = min(pause * 2, LONGEST_POLL_S)
             try:
                 claimed = await self._claims.claim(room)
+                due = await self._claims.next_due_s() if len(claimed) < room else 0.0
             except UNREACHABLE as error:
                 log.warning("claim failed", error=str(error))
-                claimed = []
+                claimed, due = [], pause
             for claim in claimed:
                 self._begin(claim)
-            pause = FIRST_POLL_S if claimed else min(pause * 2, LONGEST_POLL_S)
+            if claimed:
+                pause = FIRST_POLL_S
             if len(claimed) < room:
-                await self._idle(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+                await self._idle(min(pause * random.uniform(0.5, 1.0), max(due, SHORTEST_NAP_S)))  # noqa: S311 - jitter
         await self._drain()
 
     async def stop(self) -> None:
@@ -135,24 +152,15 @@ class Worker(Part):
         with bound(job_id=str(claim.job_id), task_id=str(claim.task_id)):
             async with workdir(claim) as folder:
                 held = Held(claim, new_context(claim, folder))
-                this = asyncio.current_task()
-                if this is not None:
-                    self._running[this] = held
+                self._running[_this_task()] = held
                 try:
                     verdict = await self._run(held)
-                except RetryAfter as error:
-                    verdict = await self._reports.fail(
-                        Failure(claim, str(error), retry_after_s=error.seconds)
-                    )
-                except PermanentFailure as error:
-                    verdict = await self._reports.fail(Failure(claim, str(error), permanent=True))
-                except ShoalError as error:
-                    lasting = not isinstance(error, Unavailable)
-                    failure = Failure(claim, f"{error.code}: {error}", permanent=lasting)
-                    verdict = await self._reports.fail(failure)
-                except Exception as error:
-                    log.exception("task failed", task_type=claim.task_type, attempt=claim.attempt)
-                    verdict = await self._reports.fail(Failure(claim, f"{type(error).__name__}: {error}"))
+                except asyncio.CancelledError:
+                    if not held.context.cancelled:
+                        raise
+                    verdict = "given up"
+                except Exception as error:  # noqa: BLE001 - whatever a task raises is its failure
+                    verdict = await self._fail(held, error)
                 log.debug("task ended", task_type=claim.task_type, verdict=verdict)
 
     async def _run(self, held: Held) -> str:
@@ -162,7 +170,17 @@ class Worker(Part):
         output = await call(self._app.tasks[claim.task_type], held.context, claim.timeout_s)
         if held.context.artifacts and not await self._keep(held):
             return "lease_lost"
+        await self._reports.keep_lines(held)
         return await self._reports.complete(claim, output)
+
+    async def _fail(self, held: Held, error: Exception) -> str:
+        claim = held.claim
+        failure = failure_of(claim, error)
+        if not isinstance(error, (RetryAfter, PermanentFailure, ShoalError)):
+            log.warning("task failed", task_type=claim.task_type, attempt=claim.attempt, exc_info=error)
+        held.context.log.error(failure.error)
+        await self._reports.keep_lines(held)
+        return await self._reports.fail(failure)
 
     async def _plan(self, claim: Claim, job: Job) -> str:
         planned = await self._reports.plan(claim, job.plan(claim.input).as_written())
@@ -174,3 +192,10 @@ class Worker(Part):
             for artifact in held.context.artifacts
         ]
         return await self._reports.add_artifacts(held.claim, rows)
+
+
+def _this_task() -> "asyncio.Task[None]":
+    task: asyncio.Task[None] | None = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("not inside a task")
+    return task

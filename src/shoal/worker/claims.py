@@ -1,5 +1,6 @@
 """Claiming: a call whose reply was lost is repeated under the same token and returns the same rows."""
 
+import math
 import uuid
 from collections.abc import Sequence
 
@@ -19,6 +20,7 @@ class Claims:
         self._unanswered: uuid.UUID | None = None
 
     async def claim(self, at_most: int) -> list[Claim]:
+        repeated = self._unanswered is not None
         token = self._unanswered or uuid.uuid4()
         self._unanswered = token
         async with self._ledger.connection() as connection:
@@ -29,6 +31,13 @@ class Claims:
                 task_types=self._task_types,
                 lease_s=self._lease_s,
                 claim_token=token,
+                repeated=repeated,
             )
         self._unanswered = None
         return [Claim(token, *row) for row in rows]
+
+    async def next_due_s(self) -> float:
+        """In how many seconds a delayed task may become ready; infinity when none is delayed."""
+        async with self._ledger.connection() as connection:
+            seconds = await sql.next_due.value(connection)
+        return math.inf if seconds is None else float(seconds)

@@ -17,10 +17,12 @@ import structlog
 
 from shoal.ledger.connection import BROKEN, UNREACHABLE, connect
 from shoal.ledger.settings import LedgerSettings
+from shoal.ledger.text import storable
 from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
 from shoal.worker.claims import sql
 from shoal.worker.held import Held
+from shoal.worker.lines import send_lines, take_lines
 
 log = structlog.get_logger(__name__)
 
@@ -39,11 +41,16 @@ class Heartbeats(Part):
         worker_id: str,
         every_s: float,
         held: Callable[[], Iterable[Held]],
+        on_lost: Callable[[Held], None],
+        cancelled: asyncio.Event,
     ) -> None:
         self._settings = settings
         self._worker_id = worker_id
         self._every_s = every_s
         self._held = held
+        self._on_lost = on_lost
+        self._cancelled = cancelled
+        self._hurried = threading.Event()
         self._last_full = 0.0
         self._said: dict[UUID, tuple[float, str]] = {}
         self._stopping = threading.Event()
@@ -52,8 +59,16 @@ class Heartbeats(Part):
     async def start(self) -> None:
         self._thread.start()
 
+    async def run(self) -> None:
+        """Somebody cancelled something: ask at once what is still held."""
+        while not self._stopping.is_set():
+            await self._cancelled.wait()
+            self._cancelled.clear()
+            self._hurried.set()
+
     async def stop(self) -> None:
         self._stopping.set()
+        self._cancelled.set()
         if self._thread.is_alive():
             await asyncio.to_thread(self._thread.join, JOIN_TIMEOUT_S)
 
@@ -64,14 +79,17 @@ class Heartbeats(Part):
         connection: asyncpg.Connection[Any] | None = None
         while not await asyncio.to_thread(self._stopping.wait, LOOK_EVERY_S):
             beating = self._due(time.monotonic())
-            if not beating:
+            lines = take_lines(self._held())
+            if not beating and not lines:
                 continue
             try:
                 if connection is None or connection.is_closed():
                     connection = await connect(
                         self._settings.direct_url, application=f"shoal heartbeats {self._worker_id}"
                     )
-                await self._beat(connection, beating)
+                if beating:
+                    await self._beat(connection, beating)
+                await send_lines(connection, self._worker_id, lines)
             except (*UNREACHABLE, *BROKEN, ShoalError) as error:
                 log.warning("heartbeat failed", error=str(error))
                 if connection is not None:
@@ -83,7 +101,8 @@ class Heartbeats(Part):
     def _due(self, now: float) -> list[Held]:
         """Everything that is held when a heartbeat is due, else what has moved since the last one."""
         held = list(self._held())
-        if now - self._last_full >= self._every_s:
+        if self._hurried.is_set() or now - self._last_full >= self._every_s:
+            self._hurried.clear()
             self._last_full = now
             return held
         return [one for one in held if self._said.get(one.claim.task_id, NOTHING_SAID) != _says(one)]
@@ -96,7 +115,7 @@ class Heartbeats(Part):
             task_ids=[one.claim.task_id for one in beating],
             claim_tokens=[one.claim.token for one in beating],
             progress=[fraction for fraction, _ in sent.values()],
-            messages=[message for _, message in sent.values()],
+            messages=[storable(message) for _, message in sent.values()],
         )
         still_held: set[UUID] = {row["held"] for row in rows}
         alive = {one.claim.task_id for one in self._held()}
@@ -104,7 +123,7 @@ class Heartbeats(Part):
         self._said |= sent
         for one in beating:
             if one.claim.task_id not in still_held:
-                one.context.cancel()
+                self._on_lost(one)
 
 
 def _says(held: Held) -> tuple[float, str]:

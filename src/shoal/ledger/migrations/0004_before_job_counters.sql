@@ -27,10 +27,11 @@ BEGIN
          updated_at = clock_timestamp()
     FROM (
       SELECT p.job_id, sum(p.n)::int AS n, sum(p.opened)::int AS opened,
-             array_agg(p.phase) AS phases, array_agg(p.n) AS ns, array_agg(p.n - p.opened) AS dones
+             array_agg(p.phase) AS phases, array_agg(p.n) AS ns, array_agg(p.done) AS dones
         FROM (
           SELECT i.job_id, i.phase::int AS phase, count(*)::int AS n,
-                 count(*) FILTER (WHERE i.status IN ('pending', 'claimed'))::int AS opened
+                 count(*) FILTER (WHERE i.status IN ('pending', 'claimed'))::int AS opened,
+                 count(*) FILTER (WHERE i.status = 'complete')::int AS done
             FROM inserted i GROUP BY i.job_id, i.phase
         ) p
        GROUP BY p.job_id
@@ -43,6 +44,7 @@ $$;
 CREATE TRIGGER count_new_tasks AFTER INSERT ON public.job_tasks
   REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_new_tasks();
 
+-- A phase counts what completed: a job that failed or was cancelled keeps the progress it had made.
 -- A job starts with its first claim and ends with its last task: complete, or failed when any task
 -- failed. A cancelled job stays cancelled. A task that is retried opens its job again.
 CREATE FUNCTION shoal.count_task_changes() RETURNS trigger LANGUAGE plpgsql
@@ -51,17 +53,19 @@ DECLARE
   v_jobs     uuid[];
   v_phases   int[];
   v_opened   int[];
+  v_done     int[];
   v_failed   int[];
   v_cancelled int[];
   v_counts   boolean;
 BEGIN
-  SELECT array_agg(c.job_id), array_agg(c.phase), array_agg(c.opened), array_agg(c.failed),
+  SELECT array_agg(c.job_id), array_agg(c.phase), array_agg(c.opened), array_agg(c.done), array_agg(c.failed),
          array_agg(c.cancelled), bool_or(c.opened <> 0 OR c.failed <> 0 OR c.cancelled <> 0)
-    INTO v_jobs, v_phases, v_opened, v_failed, v_cancelled, v_counts
+    INTO v_jobs, v_phases, v_opened, v_done, v_failed, v_cancelled, v_counts
     FROM (
       SELECT n.job_id, n.phase::int AS phase,
              sum((n.status IN ('pending', 'claimed'))::int
                  - (o.status IN ('pending', 'claimed'))::int)::int AS opened,
+             sum((n.status = 'complete')::int - (o.status = 'complete')::int)::int AS done,
              sum((n.status = 'failed')::int - (o.status = 'failed')::int)::int AS failed,
              sum((n.status = 'cancelled')::int - (o.status = 'cancelled')::int)::int AS cancelled
         FROM before o JOIN after n ON n.id = o.id
@@ -94,9 +98,9 @@ BEGIN
     FROM (
       SELECT c.job_id, sum(c.opened)::int AS opened, sum(c.failed)::int AS failed,
              sum(c.cancelled)::int AS cancelled, array_agg(c.phase) AS phases,
-             array_agg(-c.opened) AS dones
-        FROM unnest(v_jobs, v_phases, v_opened, v_failed, v_cancelled)
-             AS c(job_id, phase, opened, failed, cancelled)
+             array_agg(c.done) AS dones
+        FROM unnest(v_jobs, v_phases, v_opened, v_done, v_failed, v_cancelled)
+             AS c(job_id, phase, opened, done, failed, cancelled)
        GROUP BY c.job_id
     ) d
     JOIN public.jobs now ON now.id = d.job_id

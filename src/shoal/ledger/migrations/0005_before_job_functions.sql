@@ -33,6 +33,10 @@ SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
   v_promoted int;
 BEGIN
+  IF NOT EXISTS (SELECT FROM public.job_tasks t
+                  WHERE t.status = 'pending' AND t.delayed AND t.run_at <= clock_timestamp()) THEN
+    RETURN 0;
+  END IF;
   WITH due AS MATERIALIZED (
     SELECT t.id FROM public.job_tasks t
      WHERE t.status = 'pending' AND t.delayed AND t.run_at <= clock_timestamp()
@@ -47,77 +51,95 @@ BEGIN
 END
 $$;
 
--- claim_tasks: take up to p_max_tasks ready tasks of the given types.
--- A call repeated with the same p_claim_token (after a lost reply) returns the same rows, no others.
--- Locks: the tasks it takes, skipping those another claim holds; then their jobs by id (0004).
-CREATE FUNCTION public.claim_tasks(
-  p_worker_id text, p_max_tasks int, p_task_types text[], p_claim_token uuid DEFAULT NULL
-) RETURNS SETOF public.job_tasks LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
-BEGIN
-  RETURN QUERY SELECT * FROM shoal.claim(p_worker_id, p_max_tasks, p_task_types, 'worker', 180, p_claim_token);
-END
+-- In how many seconds the next delayed task is due; NULL when none is delayed. For workers with nothing
+-- to do: they wake by the clock then, or earlier when 'shoal_tasks' is notified.
+CREATE FUNCTION shoal.next_due_s() RETURNS double precision LANGUAGE sql
+SECURITY DEFINER SET search_path = '' AS $$
+  SELECT greatest(extract(epoch FROM min(t.run_at) - clock_timestamp()), 0)::double precision
+    FROM public.job_tasks t WHERE t.status = 'pending' AND t.delayed
 $$;
 
+-- claim: take up to p_max_tasks ready tasks of the given types; returns their ids, best first.
+-- A repeated call (p_repeated: the reply to the last one was lost) returns what the token holds, if it
+-- holds anything, and takes no others.
+-- Locks: the tasks it takes, skipping those another claim holds; then their jobs by id (0004).
 CREATE FUNCTION shoal.claim(
-  p_worker_id text, p_max_tasks int, p_task_types text[], p_executor text, p_lease_s int, p_claim_token uuid
-) RETURNS SETOF public.job_tasks LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+  p_worker_id text, p_max_tasks int, p_task_types text[], p_lease_s int, p_claim_token uuid, p_repeated boolean
+) RETURNS uuid[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
-  v_token uuid := coalesce(p_claim_token, gen_random_uuid());
+  v_claimed uuid[];
 BEGIN
-  IF coalesce(length(p_worker_id), 0) = 0 THEN
-    PERFORM shoal.refuse('SH400', 'worker_id_missing', 'A claim needs the id of the worker.');
+  IF coalesce(length(p_worker_id), 0) = 0 OR p_claim_token IS NULL THEN
+    PERFORM shoal.refuse('SH400', 'worker_id_missing', 'A claim needs the id of the worker and a token.');
   END IF;
-  IF p_claim_token IS NOT NULL THEN
-    RETURN QUERY SELECT * FROM public.job_tasks t
-      WHERE t.claim_token = p_claim_token AND t.status = 'claimed' AND t.worker_id = p_worker_id;
-    IF FOUND THEN
-      RETURN;
+  IF p_repeated THEN
+    SELECT array_agg(t.id ORDER BY t.order_key, t.id) INTO v_claimed FROM public.job_tasks t
+     WHERE t.status = 'claimed' AND t.claim_token = p_claim_token AND t.worker_id = p_worker_id;
+    IF v_claimed IS NOT NULL THEN
+      RETURN v_claimed;
     END IF;
   END IF;
-  IF EXISTS (SELECT FROM public.job_tasks t
-              WHERE t.status = 'pending' AND t.delayed AND t.run_at <= clock_timestamp()) THEN
-    PERFORM shoal.promote_due_tasks();
-  END IF;
-  RETURN QUERY
-    WITH ready AS MATERIALIZED (
-      SELECT r.id, r.order_key
-        FROM unnest(p_task_types) AS wanted(task_type)
-       CROSS JOIN LATERAL (
-         SELECT t.id, t.order_key FROM public.job_tasks t
-          WHERE t.task_type = wanted.task_type
-            AND t.status = 'pending' AND t.waiting_on = 0 AND NOT t.delayed
-            AND t.executor = p_executor
-          ORDER BY t.order_key, t.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
-       ) r
-       ORDER BY r.order_key, r.id LIMIT p_max_tasks
-    ), claimed AS (
-      UPDATE public.job_tasks t
-         SET status = 'claimed', worker_id = p_worker_id, claim_token = v_token,
-             claimed_at = clock_timestamp(), lease_s = p_lease_s, attempts = t.attempts + 1
-        FROM ready
-       WHERE t.id = ready.id
-      RETURNING t.*
-    )
-    SELECT * FROM claimed ORDER BY order_key, id;
+  PERFORM shoal.promote_due_tasks();
+  WITH ready AS MATERIALIZED (
+    SELECT r.place, r.order_key, r.id
+      FROM unnest(p_task_types) AS wanted(task_type)
+     CROSS JOIN LATERAL (
+       SELECT t.ctid AS place, t.order_key, t.id FROM public.job_tasks t
+        WHERE t.task_type = wanted.task_type
+          AND t.status = 'pending' AND t.waiting_on = 0 AND NOT t.delayed AND t.executor = 'worker'
+        ORDER BY t.order_key, t.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
+     ) r
+     ORDER BY r.order_key, r.id LIMIT p_max_tasks
+  ), claimed AS (
+    UPDATE public.job_tasks t
+       SET status = 'claimed', worker_id = p_worker_id, claim_token = p_claim_token,
+           claimed_at = statement_timestamp(), lease_s = p_lease_s, attempts = t.attempts + 1
+      FROM ready
+     WHERE t.ctid = ready.place  -- this very statement has locked it, so it is still there
+    RETURNING t.order_key, t.id
+  )
+  SELECT array_agg(id ORDER BY order_key, id) INTO v_claimed FROM claimed;
+  RETURN coalesce(v_claimed, '{}');
 END
 $$;
 
--- claim_work: the same claim with what our worker needs to run a task: its owner, the outputs of the
--- tasks it needed by their names, and for a plan task the parameters of the job.
+-- claim_work: claim, and what our worker needs to run the tasks: the owner, the outputs of the tasks
+-- each one needed by their names, and for a plan task the parameters of the job.
 CREATE FUNCTION shoal.claim_work(
-  p_worker_id text, p_max_tasks int, p_task_types text[], p_lease_s int, p_claim_token uuid
+  p_worker_id text, p_max_tasks int, p_task_types text[], p_lease_s int, p_claim_token uuid, p_repeated boolean
 ) RETURNS TABLE (
   task_id uuid, job_id uuid, user_id uuid, job_type text, task_name text, task_type text,
   attempt int, max_attempts int, timeout_s real, input jsonb, needs jsonb
-) LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
-  SELECT t.id, t.job_id, j.user_id, j.type, t.name, t.task_type, t.attempts, t.max_attempts, t.timeout_s,
-         CASE WHEN t.task_type LIKE 'plan:%' THEN j.params ELSE t.input END,
-         CASE WHEN t.fan_in > 0 THEN (
-           SELECT jsonb_object_agg(n.name, n.output) FROM public.task_edges e
-             JOIN public.job_tasks n ON n.id = e.needs WHERE e.task_id = t.id) END
-    FROM shoal.claim(p_worker_id, p_max_tasks, p_task_types, 'worker', p_lease_s, p_claim_token) t
-    JOIN public.jobs j ON j.id = t.job_id
-   ORDER BY t.order_key, t.id
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_claimed uuid[] := shoal.claim(p_worker_id, p_max_tasks, p_task_types, p_lease_s, p_claim_token, p_repeated);
+BEGIN
+  RETURN QUERY
+    SELECT t.id, t.job_id, j.user_id, j.type, t.name::text, t.task_type::text, t.attempts, t.max_attempts::int,
+           t.timeout_s::real, CASE WHEN t.task_type LIKE 'plan:%' THEN j.params::jsonb ELSE t.input::jsonb END,
+           CASE WHEN t.fan_in > 0 THEN (
+             SELECT jsonb_object_agg(n.name, n.output) FROM public.task_edges e
+               JOIN public.job_tasks n ON n.id = e.needs WHERE e.task_id = t.id) END
+      FROM unnest(v_claimed) WITH ORDINALITY AS c(id, position)
+      JOIN public.job_tasks t ON t.id = c.id
+      JOIN public.jobs j ON j.id = t.job_id
+     ORDER BY c.position;
+END
+$$;
+
+-- claim_tasks: the claim as other clients know it. With a p_claim_token of the client's choice a lost
+-- call can be repeated; without one a token is made, and the rows tell it.
+CREATE FUNCTION public.claim_tasks(
+  p_worker_id text, p_max_tasks int, p_task_types text[], p_claim_token uuid DEFAULT NULL
+) RETURNS SETOF public.job_tasks LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_claimed uuid[] := shoal.claim(p_worker_id, p_max_tasks, p_task_types, 180,
+    coalesce(p_claim_token, gen_random_uuid()), p_claim_token IS NOT NULL);
+BEGIN
+  RETURN QUERY
+    SELECT t.* FROM unnest(v_claimed) WITH ORDINALITY AS c(id, position)
+      JOIN public.job_tasks t ON t.id = c.id ORDER BY c.position;
+END
 $$;
 
 -- heartbeat_tasks: prolong what is still held, and record how far it is. Returns the ids still held;
@@ -132,7 +154,7 @@ CREATE FUNCTION shoal.heartbeat_tasks(
     JOIN public.job_tasks t ON t.id = g.id
    WHERE t.status = 'claimed' AND t.worker_id = p_worker_id
      AND (g.token IS NULL OR t.claim_token = g.token)
-   ORDER BY t.id
+   ORDER BY t.id FOR KEY SHARE OF t  -- tasks before leases, as in a completion
   ON CONFLICT (task_id) DO UPDATE
     SET claim_token = excluded.claim_token, heartbeat_at = excluded.heartbeat_at,
         progress = excluded.progress, message = excluded.message
@@ -148,13 +170,13 @@ RETURNS boolean LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
 $$;
 
 -- The given tasks and whatever waits for them, locked in the one order.
-CREATE FUNCTION shoal.lock_tasks(p_task_ids uuid[]) RETURNS void LANGUAGE sql
+CREATE FUNCTION shoal.lock_tasks(p_task_ids uuid[]) RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = '' AS $$
-  SELECT FROM public.job_tasks t
-   WHERE t.id IN (
-     SELECT unnest(p_task_ids)
-     UNION SELECT e.task_id FROM public.task_edges e WHERE e.needs = ANY (p_task_ids))
-   ORDER BY t.id FOR UPDATE
+DECLARE
+  v_waiting uuid[] := ARRAY(SELECT e.task_id FROM public.task_edges e WHERE e.needs = ANY (p_task_ids));
+BEGIN
+  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids || v_waiting) ORDER BY t.id FOR UPDATE;
+END
 $$;
 
 -- What waited for these tasks has one thing less to wait for (after a failure: what ignores failures).
@@ -174,12 +196,13 @@ END
 $$;
 
 -- complete_tasks: record the outputs of tasks this worker holds and release what waited for them.
--- Per task: completed | already_completed (under this very claim) | lease_lost.
+-- Returns only what was not completed by this call, with its verdict: already_completed (under this very
+-- claim, by an earlier call) or lease_lost.
 CREATE FUNCTION shoal.complete_tasks(
   p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]
 ) RETURNS TABLE (task_id uuid, verdict text) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
-  v_done uuid[];
+  v_done    uuid[];
   v_feeding uuid[];
 BEGIN
   PERFORM shoal.lock_tasks(p_task_ids);
@@ -196,21 +219,24 @@ BEGIN
     PERFORM shoal.release_dependants(v_feeding, false);
   END IF;
   DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_done);
+  IF cardinality(v_done) = cardinality(p_task_ids) THEN
+    RETURN;
+  END IF;
   RETURN QUERY
-    SELECT g.id, CASE
-             WHEN g.id = ANY (v_done) THEN 'completed'
-             WHEN t.status = 'complete' AND t.claim_token = g.token THEN 'already_completed'
-             ELSE 'lease_lost' END
+    SELECT g.id, CASE WHEN t.status = 'complete' AND t.claim_token = g.token THEN 'already_completed'
+                      ELSE 'lease_lost' END
       FROM unnest(p_task_ids, p_claim_tokens) AS g(id, token)
-      LEFT JOIN public.job_tasks t ON t.id = g.id AND NOT g.id = ANY (coalesce(v_done, '{}'));
+      LEFT JOIN public.job_tasks t ON t.id = g.id
+     WHERE NOT g.id = ANY (coalesce(v_done, '{}'));
 END
 $$;
 
 CREATE FUNCTION public.complete_task(
   p_task_id uuid, p_worker_id text, p_output jsonb DEFAULT NULL, p_claim_token uuid DEFAULT NULL
 ) RETURNS boolean LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
-  SELECT verdict <> 'lease_lost'
-    FROM shoal.complete_tasks(p_worker_id, ARRAY[p_task_id], ARRAY[p_claim_token], ARRAY[p_output])
+  SELECT NOT EXISTS (
+    SELECT FROM shoal.complete_tasks(p_worker_id, ARRAY[p_task_id], ARRAY[p_claim_token], ARRAY[p_output])
+     WHERE verdict = 'lease_lost')
 $$;
 
 -- The given tasks and everything that needs them, down to the last one, locked in the one order.
@@ -295,6 +321,9 @@ BEGIN
     PERFORM shoal.spread_failure(v_failed);
   END IF;
   DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_failed || v_retrying);
+  IF v_retrying IS NOT NULL THEN
+    PERFORM pg_notify('shoal_tasks', '');  -- the clock of idle workers may have to ring earlier
+  END IF;
   RETURN QUERY
     SELECT id, CASE WHEN id = ANY (v_failed) THEN 'failed' WHEN id = ANY (v_retrying) THEN 'retrying'
                     ELSE 'lease_lost' END

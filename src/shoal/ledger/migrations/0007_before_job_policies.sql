@@ -17,6 +17,7 @@ ALTER TABLE public.task_logs ENABLE ROW LEVEL SECURITY;
 -- Supabase grants everything in `public` to its roles by default.
 REVOKE ALL ON public.job_types, public.jobs, public.job_tasks, public.task_edges, public.task_leases,
   public.job_artifacts, public.task_logs FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
+REVOKE ALL ON SEQUENCE public.task_logs_id_seq FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 
 GRANT SELECT ON public.job_types, public.jobs, public.job_tasks, public.task_edges, public.task_leases,
   public.job_artifacts, public.task_logs TO authenticated;
@@ -61,7 +62,7 @@ GRANT EXECUTE ON FUNCTION
 GRANT EXECUTE ON FUNCTION public.create_job TO authenticated, service_role;
 GRANT EXECUTE ON FUNCTION
   shoal.claim_work, shoal.heartbeat_tasks, shoal.complete_tasks, shoal.fail_tasks, shoal.release_tasks,
-  shoal.promote_due_tasks, shoal.register_job_type, shoal.plan_job, shoal.add_artifacts
+  shoal.promote_due_tasks, shoal.next_due_s, shoal.register_job_type, shoal.plan_job, shoal.add_artifacts
   TO service_role, shoal_worker;
 -- Called from column defaults and constraints, thus with the rights of whoever writes the row.
 GRANT EXECUTE ON FUNCTION shoal.uuid7, shoal.job_progress TO service_role;

@@ -1,5 +1,5 @@
 -- claim_tasks: take up to max_tasks ready tasks of the given types, with what is needed to run them
--- params: worker_id text, max_tasks int, task_types text[], lease_s int, claim_token uuid
--- returns: rows of shoal.claim_work; the same rows again when repeated with the same claim_token
+-- params: worker_id text, max_tasks int, task_types text[], lease_s int, claim_token uuid, repeated boolean
+-- returns: rows of shoal.claim_work; when repeated, those the token holds already
 -- locks: the tasks it takes, skipping held ones; then their jobs by id
-SELECT * FROM shoal.claim_work($1, $2, $3, $4, $5)
+SELECT * FROM shoal.claim_work($1, $2, $3, $4, $5, $6)

@@ -1,5 +1,5 @@
 -- complete_tasks: record outputs and release what waited for them
 -- params: worker_id text, task_ids uuid[], claim_tokens uuid[], outputs jsonb[]
--- returns: (task_id, verdict): completed, already_completed or lease_lost
+-- returns: (task_id, verdict) of what this call did not complete: already_completed or lease_lost
 -- locks: the tasks and their dependants by id, then the jobs by id
 SELECT task_id, verdict FROM shoal.complete_tasks($1, $2, $3, $4)

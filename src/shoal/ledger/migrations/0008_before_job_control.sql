@@ -1,0 +1,163 @@
+-- Intervening in jobs: cancel, try again; and what their tasks wrote.
+--
+-- A user may do this to their own jobs, the service to all. Somebody else's job is not found.
+
+CREATE FUNCTION shoal.require_visible_job(p_job_id uuid) RETURNS void LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM public.jobs j
+                  WHERE j.id = p_job_id AND (auth.uid() IS NULL OR j.user_id = auth.uid())) THEN
+    PERFORM shoal.refuse('SH404', 'job_not_found', format('There is no job %s.', p_job_id));
+  END IF;
+END
+$$;
+
+CREATE FUNCTION shoal.job_of_task(p_task_id uuid) RETURNS uuid LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_job uuid := (SELECT t.job_id FROM public.job_tasks t JOIN public.jobs j ON j.id = t.job_id
+                  WHERE t.id = p_task_id AND (auth.uid() IS NULL OR j.user_id = auth.uid()));
+BEGIN
+  IF v_job IS NULL THEN
+    PERFORM shoal.refuse('SH404', 'task_not_found', format('There is no task %s.', p_task_id));
+  END IF;
+  RETURN v_job;
+END
+$$;
+
+-- cancel_job: end a job and every task of it that has not ended. Workers that run one are told at once.
+-- Returns the status the job then has: cancelled, or the one in which it had ended before.
+-- Locks: all its tasks by id, then the job.
+CREATE FUNCTION public.cancel_job(p_job_id uuid, p_reason text DEFAULT 'Cancelled.') RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_status text;
+BEGIN
+  PERFORM shoal.require_visible_job(p_job_id);
+  PERFORM FROM public.job_tasks t WHERE t.job_id = p_job_id ORDER BY t.id FOR UPDATE;
+  SELECT j.status INTO v_status FROM public.jobs j WHERE j.id = p_job_id FOR NO KEY UPDATE;
+  IF v_status NOT IN ('queued', 'processing') THEN
+    RETURN v_status;
+  END IF;
+  UPDATE public.jobs j
+     SET status = 'cancelled', error = left(p_reason, 16384), finished_at = clock_timestamp(),
+         updated_at = clock_timestamp()
+   WHERE j.id = p_job_id;
+  UPDATE public.job_tasks t
+     SET status = 'cancelled', error = left(p_reason, 16384), delayed = false, finished_at = clock_timestamp()
+   WHERE t.job_id = p_job_id AND t.status IN ('pending', 'claimed');
+  DELETE FROM public.task_leases l USING public.job_tasks t WHERE t.job_id = p_job_id AND l.task_id = t.id;
+  PERFORM pg_notify('shoal_cancelled', '');
+  RETURN 'cancelled';
+END
+$$;
+
+-- cancel_task: end one task that has not ended. What needs it fails, is skipped or runs, as declared for
+-- a failure. Returns the status the task then has.
+-- Locks: the task and all its descendants by id, then the job.
+CREATE FUNCTION public.cancel_task(p_task_id uuid, p_reason text DEFAULT 'Cancelled.') RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+BEGIN
+  PERFORM shoal.job_of_task(p_task_id);
+  PERFORM shoal.lock_tasks_and_descendants(ARRAY[p_task_id]);
+  UPDATE public.job_tasks t
+     SET status = 'cancelled', error = left(p_reason, 16384), delayed = false, finished_at = clock_timestamp()
+   WHERE t.id = p_task_id AND t.status IN ('pending', 'claimed');
+  IF FOUND THEN
+    DELETE FROM public.task_leases l WHERE l.task_id = p_task_id;
+    PERFORM shoal.spread_failure(ARRAY[p_task_id]);
+    PERFORM pg_notify('shoal_cancelled', '');
+  END IF;
+  RETURN (SELECT t.status FROM public.job_tasks t WHERE t.id = p_task_id);
+END
+$$;
+
+-- Put ended tasks back to pending with all their attempts, and their job back to work.
+-- Returns how many. Locks: the tasks by id, then the job.
+CREATE FUNCTION shoal.retry_tasks(p_job_id uuid, p_task_ids uuid[]) RETURNS int LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_again uuid[];
+BEGIN
+  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids) ORDER BY t.id FOR UPDATE;
+  PERFORM FROM public.jobs j WHERE j.id = p_job_id FOR NO KEY UPDATE;
+  v_again := ARRAY(SELECT t.id FROM public.job_tasks t
+                    WHERE t.id = ANY (p_task_ids) AND t.status IN ('failed', 'cancelled'));
+  IF cardinality(v_again) = 0 THEN
+    RETURN 0;
+  END IF;
+  BEGIN
+    UPDATE public.jobs j SET status = 'processing', error = NULL, result = NULL, finished_at = NULL
+     WHERE j.id = p_job_id;
+  EXCEPTION WHEN unique_violation THEN
+    PERFORM shoal.refuse('SH409', 'job_exists', 'Another job with the same unique key is alive.',
+      'Wait for it or cancel it, then try again.');
+  END;
+  UPDATE public.job_tasks t
+     SET status = 'pending', attempts = 0, worker_id = NULL, claim_token = NULL, claimed_at = NULL,
+         finished_at = NULL, delayed = false, run_at = NULL, order_key = shoal.order_key(j.priority),
+         waiting_on = (SELECT count(*) FROM public.task_edges e JOIN public.job_tasks n ON n.id = e.needs
+                        WHERE e.task_id = t.id AND n.status <> 'complete'
+                          AND (n.id = ANY (v_again) OR n.status IN ('pending', 'claimed')
+                               OR e.on_failure <> 'ignore'))
+    FROM public.jobs j
+   WHERE t.id = ANY (v_again) AND j.id = p_job_id;
+  PERFORM pg_notify('shoal_tasks', '');
+  RETURN cardinality(v_again);
+END
+$$;
+
+-- retry_job: try everything again that failed or was cancelled. Returns how many tasks that is.
+CREATE FUNCTION public.retry_job(p_job_id uuid) RETURNS int LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_retried int;
+BEGIN
+  PERFORM shoal.require_visible_job(p_job_id);
+  v_retried := shoal.retry_tasks(p_job_id, ARRAY(
+    SELECT t.id FROM public.job_tasks t WHERE t.job_id = p_job_id AND t.status IN ('failed', 'cancelled')));
+  IF v_retried = 0 THEN
+    PERFORM shoal.refuse('SH409', 'nothing_to_retry', 'No task of the job failed or was cancelled.');
+  END IF;
+  RETURN v_retried;
+END
+$$;
+
+-- retry_task: try one ended task again, and what did not run because of it.
+CREATE FUNCTION public.retry_task(p_task_id uuid) RETURNS int LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_retried int;
+  v_job     uuid := shoal.job_of_task(p_task_id);
+BEGIN
+  v_retried := shoal.retry_tasks(v_job, ARRAY(
+    WITH RECURSIVE below(id) AS (
+      SELECT p_task_id
+      UNION SELECT e.task_id FROM below JOIN public.task_edges e ON e.needs = below.id
+    ) SELECT id FROM below));
+  IF v_retried = 0 THEN
+    PERFORM shoal.refuse('SH409', 'nothing_to_retry', 'The task has not failed, nor was it cancelled.');
+  END IF;
+  RETURN v_retried;
+END
+$$;
+
+-- add_logs: lines that tasks wrote, for those this worker still holds or has just completed.
+CREATE FUNCTION shoal.add_logs(
+  p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_at timestamptz[], p_levels text[], p_lines text[]
+) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
+  INSERT INTO public.task_logs (job_id, task_id, at, level, line)
+  SELECT t.job_id, t.id, g.at, g.level, left(g.line, 4096)
+    FROM unnest(p_task_ids, p_claim_tokens, p_at, p_levels, p_lines) WITH ORDINALITY
+         AS g(id, token, at, level, line, position)
+    JOIN public.job_tasks t ON t.id = g.id AND t.claim_token = g.token AND t.worker_id = p_worker_id
+   ORDER BY g.position
+$$;
+
+REVOKE ALL ON FUNCTION
+  public.cancel_job, public.cancel_task, public.retry_job, public.retry_task, shoal.add_logs,
+  shoal.require_visible_job, shoal.job_of_task, shoal.retry_tasks
+  FROM PUBLIC, anon, authenticated;
+GRANT EXECUTE ON FUNCTION public.cancel_job, public.cancel_task, public.retry_job, public.retry_task
+  TO authenticated, service_role;
+GRANT EXECUTE ON FUNCTION shoal.add_logs TO service_role, shoal_worker;
