@@ -53,17 +53,28 @@ GRANT EXECUTE ON FUNCTION auth.jwt(), auth.uid() TO anon, authenticated, service
 CREATE SCHEMA IF NOT EXISTS shoal;
 GRANT USAGE ON SCHEMA shoal TO anon, authenticated, service_role, shoal_worker;
 
--- Ids that grow with time keep an index dense: version 7 of RFC 9562.
-CREATE FUNCTION shoal.uuid7() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = '' AS $$
-  SELECT encode(
-    set_byte(
-      overlay(
-        uuid_send(gen_random_uuid())
-        PLACING substring(
-          int8send(
-            (extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
-        FROM 1 FOR 6),
-      6,
-      112 | (get_byte(uuid_send(gen_random_uuid()), 6) & 15)),
-    'hex')::uuid
+-- Ids that grow with time keep an index dense: version 7 of RFC 9562, which PostgreSQL makes itself from
+-- 18 on. Without a pinned search_path, so that the planner can put the body where it is called.
+DO $$
+BEGIN
+  IF to_regprocedure('pg_catalog.uuidv7()') IS NOT NULL THEN
+    CREATE FUNCTION shoal.uuid7() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE
+      AS 'SELECT pg_catalog.uuidv7()';
+  ELSE
+    -- A random one of version 4 with the time in front; two bits make the 4 a 7.
+    CREATE FUNCTION shoal.uuid7() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS $f$
+      SELECT pg_catalog.encode(
+        pg_catalog.set_bit(pg_catalog.set_bit(
+          pg_catalog.overlay(
+            pg_catalog.uuid_send(pg_catalog.gen_random_uuid()),
+            pg_catalog.substring(
+              pg_catalog.int8send(
+                (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000)::pg_catalog.int8),
+              3),
+            1, 6),
+          52, 1), 53, 1),
+        'hex')::pg_catalog.uuid
+    $f$;
+  END IF;
+END
 $$;

@@ -4,6 +4,9 @@
 -- them by RPC. A further p_claim_token fences by attempt; without it worker and status decide.
 -- The batch forms in the schema `shoal` are what our own worker calls; the public ones call those.
 --
+-- The hot ones are planned without sequential scans: their plans live as long as a connection, and one
+-- made while the table was small must not read all of it when it has grown.
+--
 -- Errors that people see carry a SQLSTATE of class SH (SH400 … SH413) and their stable code in DETAIL.
 
 CREATE FUNCTION shoal.refuse(p_kind text, p_code text, p_message text, p_hint text DEFAULT '')
@@ -59,71 +62,63 @@ SECURITY DEFINER SET search_path = '' AS $$
     FROM public.job_tasks t WHERE t.status = 'pending' AND t.delayed
 $$;
 
--- claim: take up to p_max_tasks ready tasks of the given types; returns their ids, best first.
+-- claim_work: take up to p_max_tasks ready tasks of the given types, best first, with what our worker
+-- needs to run them: the owner, the outputs of the tasks each one needed by their names, and for a plan
+-- task the parameters of the job.
 -- A repeated call (p_repeated: the reply to the last one was lost) returns what the token holds, if it
 -- holds anything, and takes no others.
 -- Locks: the tasks it takes, skipping those another claim holds; then their jobs by id (0004).
-CREATE FUNCTION shoal.claim(
-  p_worker_id text, p_max_tasks int, p_task_types text[], p_lease_s int, p_claim_token uuid, p_repeated boolean
-) RETURNS uuid[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
-DECLARE
-  v_claimed uuid[];
-BEGIN
-  IF coalesce(length(p_worker_id), 0) = 0 OR p_claim_token IS NULL THEN
-    PERFORM shoal.refuse('SH400', 'worker_id_missing', 'A claim needs the id of the worker and a token.');
-  END IF;
-  IF p_repeated THEN
-    SELECT array_agg(t.id ORDER BY t.order_key, t.id) INTO v_claimed FROM public.job_tasks t
-     WHERE t.status = 'claimed' AND t.claim_token = p_claim_token AND t.worker_id = p_worker_id;
-    IF v_claimed IS NOT NULL THEN
-      RETURN v_claimed;
-    END IF;
-  END IF;
-  PERFORM shoal.promote_due_tasks();
-  WITH ready AS MATERIALIZED (
-    SELECT r.place, r.order_key, r.id
-      FROM unnest(p_task_types) AS wanted(task_type)
-     CROSS JOIN LATERAL (
-       SELECT t.ctid AS place, t.order_key, t.id FROM public.job_tasks t
-        WHERE t.task_type = wanted.task_type
-          AND t.status = 'pending' AND t.waiting_on = 0 AND NOT t.delayed AND t.executor = 'worker'
-        ORDER BY t.order_key, t.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
-     ) r
-     ORDER BY r.order_key, r.id LIMIT p_max_tasks
-  ), claimed AS (
-    UPDATE public.job_tasks t
-       SET status = 'claimed', worker_id = p_worker_id, claim_token = p_claim_token,
-           claimed_at = statement_timestamp(), lease_s = p_lease_s, attempts = t.attempts + 1
-      FROM ready
-     WHERE t.ctid = ready.place  -- this very statement has locked it, so it is still there
-    RETURNING t.order_key, t.id
-  )
-  SELECT array_agg(id ORDER BY order_key, id) INTO v_claimed FROM claimed;
-  RETURN coalesce(v_claimed, '{}');
-END
-$$;
-
--- claim_work: claim, and what our worker needs to run the tasks: the owner, the outputs of the tasks
--- each one needed by their names, and for a plan task the parameters of the job.
 CREATE FUNCTION shoal.claim_work(
   p_worker_id text, p_max_tasks int, p_task_types text[], p_lease_s int, p_claim_token uuid, p_repeated boolean
 ) RETURNS TABLE (
   task_id uuid, job_id uuid, user_id uuid, job_type text, task_name text, task_type text,
   attempt int, max_attempts int, timeout_s real, input jsonb, needs jsonb
-) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
 DECLARE
-  v_claimed uuid[] := shoal.claim(p_worker_id, p_max_tasks, p_task_types, p_lease_s, p_claim_token, p_repeated);
+  v_places tid[] := '{}';  -- where the rows are; they stay there while we hold their locks
 BEGIN
+  IF coalesce(length(p_worker_id), 0) = 0 OR p_claim_token IS NULL THEN
+    PERFORM shoal.refuse('SH400', 'worker_id_missing', 'A claim needs the id of the worker and a token.');
+  END IF;
+  IF p_repeated THEN
+    v_places := ARRAY(
+      SELECT t.ctid FROM public.job_tasks t
+       WHERE t.status = 'claimed' AND t.claim_token = p_claim_token AND t.worker_id = p_worker_id FOR UPDATE);
+  END IF;
+  IF cardinality(v_places) = 0 THEN
+    PERFORM shoal.promote_due_tasks();
+    v_places := ARRAY(
+      SELECT r.place
+        FROM unnest(p_task_types) AS wanted(task_type)
+       CROSS JOIN LATERAL (
+         SELECT t.ctid AS place, t.order_key, t.id FROM public.job_tasks t
+          WHERE t.task_type = wanted.task_type
+            AND t.status = 'pending' AND t.waiting_on = 0 AND NOT t.delayed AND t.executor = 'worker'
+          ORDER BY t.order_key, t.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
+       ) r
+       ORDER BY r.order_key, r.id LIMIT p_max_tasks);
+  END IF;
+  IF cardinality(v_places) = 0 THEN
+    RETURN;
+  END IF;
   RETURN QUERY
-    SELECT t.id, t.job_id, j.user_id, j.type, t.name::text, t.task_type::text, t.attempts, t.max_attempts::int,
-           t.timeout_s::real, CASE WHEN t.task_type LIKE 'plan:%' THEN j.params::jsonb ELSE t.input::jsonb END,
-           CASE WHEN t.fan_in > 0 THEN (
+    WITH claimed AS (
+      UPDATE public.job_tasks t
+         SET status = 'claimed', worker_id = p_worker_id, claim_token = p_claim_token,
+             claimed_at = clock_timestamp(), lease_s = p_lease_s,
+             attempts = t.attempts + (t.status = 'pending')::int
+       WHERE t.ctid = ANY (v_places)
+      RETURNING t.id, t.job_id, t.name, t.task_type, t.attempts, t.max_attempts, t.timeout_s, t.input,
+                t.fan_in, t.order_key
+    )
+    SELECT c.id, c.job_id, j.user_id, j.type, c.name::text, c.task_type::text, c.attempts, c.max_attempts::int,
+           c.timeout_s::real, CASE WHEN c.task_type LIKE 'plan:%' THEN j.params::jsonb ELSE c.input::jsonb END,
+           CASE WHEN c.fan_in > 0 THEN (
              SELECT jsonb_object_agg(n.name, n.output) FROM public.task_edges e
-               JOIN public.job_tasks n ON n.id = e.needs WHERE e.task_id = t.id) END
-      FROM unnest(v_claimed) WITH ORDINALITY AS c(id, position)
-      JOIN public.job_tasks t ON t.id = c.id
-      JOIN public.jobs j ON j.id = t.job_id
-     ORDER BY c.position;
+               JOIN public.job_tasks n ON n.id = e.needs WHERE e.task_id = c.id) END
+      FROM claimed c
+      JOIN public.jobs j ON j.id = c.job_id
+     ORDER BY c.order_key, c.id;
 END
 $$;
 
@@ -133,8 +128,9 @@ CREATE FUNCTION public.claim_tasks(
   p_worker_id text, p_max_tasks int, p_task_types text[], p_claim_token uuid DEFAULT NULL
 ) RETURNS SETOF public.job_tasks LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
-  v_claimed uuid[] := shoal.claim(p_worker_id, p_max_tasks, p_task_types, 180,
-    coalesce(p_claim_token, gen_random_uuid()), p_claim_token IS NOT NULL);
+  v_claimed uuid[] := ARRAY(
+    SELECT w.task_id FROM shoal.claim_work(p_worker_id, p_max_tasks, p_task_types, 180,
+      coalesce(p_claim_token, gen_random_uuid()), p_claim_token IS NOT NULL) w);
 BEGIN
   RETURN QUERY
     SELECT t.* FROM unnest(v_claimed) WITH ORDINALITY AS c(id, position)
@@ -200,7 +196,8 @@ $$;
 -- claim, by an earlier call) or lease_lost.
 CREATE FUNCTION shoal.complete_tasks(
   p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]
-) RETURNS TABLE (task_id uuid, verdict text) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+) RETURNS TABLE (task_id uuid, verdict text) LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
 DECLARE
   v_done    uuid[];
   v_feeding uuid[];
