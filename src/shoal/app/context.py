@@ -1,10 +1,11 @@
 """What a running task can see and say. The same object serves sync and async tasks: nothing blocks."""
 
-import threading
+import tempfile
 from collections.abc import AsyncIterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from shoal.app.task_log import TaskLog
@@ -21,29 +22,50 @@ class Artifact:
     duration_seconds: float | None
 
 
-@dataclass
 class Context:
     """Handed to every task.
 
-    ``needs`` holds the outputs of the tasks it needed, by their names. ``workdir`` is a folder of its
-    own that is removed once the artifacts are uploaded.
+    ``needs`` holds the outputs of the tasks it needed, by their names. ``progress``, ``artifact`` and
+    ``log`` only note what they are told; the worker sends it.
     """
 
-    job_id: UUID
-    task_id: UUID
-    name: str
-    attempt: int
-    max_attempts: int
-    input: Any
-    needs: Mapping[str, Any]
-    workdir: Path
-    artifacts: list[Artifact] = field(default_factory=list)
-    fraction: float = 0.0
-    message: str = ""
-    _cancelled: threading.Event = field(default_factory=threading.Event)
+    def __init__(
+        self,
+        *,
+        job_id: UUID,
+        task_id: UUID,
+        name: str,
+        attempt: int,
+        max_attempts: int,
+        input: Any,  # noqa: A002 - the word users know from the API
+        needs: Mapping[str, Any],
+    ) -> None:
+        self.job_id = job_id
+        self.task_id = task_id
+        self.name = name
+        self.attempt = attempt
+        self.max_attempts = max_attempts
+        self.input = input
+        self.needs = needs
+        self.artifacts: list[Artifact] = []
+        self.fraction = 0.0
+        self.message = ""
+        self.cancelled = False
+        """Whether the task should stop: its job was cancelled, its lease lost, or the worker ends."""
 
-    def __post_init__(self) -> None:
-        self.log = TaskLog(job_id=str(self.job_id), task_id=str(self.task_id), task=self.name)
+    @cached_property
+    def log(self) -> TaskLog:
+        """What is written here stands in the worker's log, and is kept with the job."""
+        return TaskLog(job_id=str(self.job_id), task_id=str(self.task_id), task=self.name)
+
+    @cached_property
+    def workdir(self) -> Path:
+        """A folder of its own, removed once the task has ended and its artifacts are kept."""
+        return Path(tempfile.mkdtemp(prefix=f"shoal-{self.task_id.hex[-8:]}-"))
+
+    def used(self, what: Literal["log", "workdir"]) -> bool:
+        """Whether the task has asked for it; what nobody asks for costs nothing."""
+        return what in vars(self)
 
     def progress(self, fraction: float, message: str = "") -> None:
         """How far the task is, from 0 to 1, and in words. Sent with the next heartbeat."""
@@ -62,11 +84,3 @@ class Context:
         """Keep a file: bytes, text, a path (in ``workdir``, say) or a stream of bytes."""
         content = source.encode() if isinstance(source, str) else source
         self.artifacts.append(Artifact(name, content, type, content_type, duration_seconds))
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the task should stop: its job was cancelled, its lease lost, or the worker ends."""
-        return self._cancelled.is_set()
-
-    def cancel(self) -> None:
-        self._cancelled.set()

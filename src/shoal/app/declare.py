@@ -27,10 +27,7 @@ class Task:
     backoff: float
     timeout: float | None
     phase: str | None
-
-    @property
-    def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.function)
+    is_async: bool
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,16 @@ class App:
         _check_name("task", type, self.tasks)
 
         def declare(function: TaskFunction) -> Task:
-            declared = Task(type, function, _second_parameter(function), retries, backoff, timeout, phase)
+            declared = Task(
+                type=type,
+                function=function,
+                input_type=_second_parameter(function),
+                retries=retries,
+                backoff=backoff,
+                timeout=timeout,
+                phase=phase,
+                is_async=inspect.iscoroutinefunction(function),
+            )
             self.tasks[type] = declared
             return declared
 

@@ -47,8 +47,24 @@ class Listener(Part):
         return event
 
     async def run(self) -> None:
+        listening = asyncio.create_task(self._listen_for_ever())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({listening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            # Whatever it is at: a server that does not answer must not hold up the end.
+            for task in (listening, stopping):
+                task.cancel()
+            await asyncio.wait({listening})
+        if not listening.cancelled():
+            listening.result()
+
+    async def stop(self) -> None:
+        self._stopping.set()
+
+    async def _listen_for_ever(self) -> None:
         delay = FIRST_RETRY_S
-        while not self._stopping.is_set():
+        while True:
             try:
                 await self._listen()
                 delay = FIRST_RETRY_S
@@ -59,12 +75,8 @@ class Listener(Part):
                 ShoalError,
             ) as error:
                 log.warning("listening interrupted", error=str(error), retry_in_s=round(delay, 1))
-                await self._pause(delay * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+                await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
                 delay = min(delay * 2, LONGEST_RETRY_S)
-
-    async def stop(self) -> None:
-        self._stopping.set()
-        self._lost.set()
 
     async def _listen(self) -> None:
         """Listen on one connection until it is lost."""
@@ -92,13 +104,6 @@ class Listener(Part):
                     await self._lost.wait()
             except TimeoutError:
                 await connection.execute("SELECT 1", timeout=PING_EVERY_S)
-
-    async def _pause(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._stopping.wait()
-        except TimeoutError:
-            return
 
     def _on_notify(self, _connection: object, _pid: int, channel: str, _payload: object) -> None:
         self._wake(channel)

@@ -6,10 +6,10 @@ in the environment, ``database_url = "…"`` in ``shoal.toml`` and ``--set datab
 command line.
 """
 
+import dataclasses
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -27,13 +27,13 @@ SECRET = {"secret": True}
 Section = TypeVar("Section", bound=msgspec.Struct)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Setting:
     """One value as ``shoal config show`` prints it."""
 
     name: str
-    value: object
-    default: object
+    value: object = dataclasses.field(repr=False)  # it may be a secret
+    default: object = dataclasses.field(repr=False)
     source: str
     description: str
     secret: bool
@@ -45,7 +45,7 @@ class Setting:
         return "" if self.value is None else str(self.value)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class _Given:
     value: object
     source: str
@@ -144,7 +144,8 @@ def _convert(kind: type[Section], given: Mapping[str, _Given]) -> Section:
             continue
         entry = given[field.name]
         try:
-            values[field.name] = msgspec.convert(entry.value, field.type, strict=False, dec_hook=_decode_path)
+            value = _split(entry.value, field)
+            values[field.name] = msgspec.convert(value, field.type, strict=False, dec_hook=_decode_path)
         except msgspec.ValidationError as error:
             shown = "its value" if _is_secret(field) else repr(entry.value)
             raise Invalid(

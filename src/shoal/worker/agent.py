@@ -1,8 +1,9 @@
-"""The worker itself: claims while there is room, runs what it claimed, reports, drains."""
+"""The worker itself: claims ahead, runs what it claimed, reports, drains."""
 
 import asyncio
 import random
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 
 import structlog
 
@@ -13,12 +14,12 @@ from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
-from shoal.runtime.logs import bound
 from shoal.vault.store import Vault
 from shoal.worker.claims import Claims, sql
-from shoal.worker.execution import call, new_context, upload, workdir
+from shoal.worker.execution import call, clean_up, new_context, upload
 from shoal.worker.held import Claim, Held
-from shoal.worker.reports import Reports, failure_of
+from shoal.worker.pace import Pace, wanted
+from shoal.worker.reports import Completion, Failure, Reports, failure_of
 from shoal.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
@@ -27,10 +28,13 @@ CHANNEL = "shoal_tasks"
 FIRST_POLL_S = 5.0
 LONGEST_POLL_S = 30.0
 SHORTEST_NAP_S = 0.05
+MOST_REPORTING = 5000
 PLAN = "plan:"
 
 
 class Worker(Part):
+    """Three stages: ``waiting`` to be run, running, and reporting. Everything in them is held."""
+
     name = "worker"
 
     def __init__(
@@ -55,24 +59,24 @@ class Worker(Part):
         )
         self._reports = Reports(ledger, worker_id=worker_id)
         self._woken = listener.subscribe(CHANNEL)
+        self._progressed = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._running: dict[asyncio.Task[None], Held | None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._held: set[Held] = set()
+        self._waiting: deque[Held] = deque()
+        self._running = 0
+        self._ended = 0
+        self._pace = Pace()
 
     def held(self) -> Iterable[Held]:
         """What this worker holds now; the heartbeat thread reads it."""
-        return [held for held in list(self._running.values()) if held is not None]
+        return list(self._held)
 
     def give_up(self, held: Held) -> None:
         """Stop a task whose claim counts no more. Called by the heartbeat thread."""
-        held.context.cancel()
+        held.context.cancelled = True
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._cancel, held)
-
-    def _cancel(self, held: Held) -> None:
-        for task, running in self._running.items():
-            if running is held:
-                task.cancel()
+            self._loop.call_soon_threadsafe(_cancel, held)
 
     async def start(self) -> None:
         """Announce the job types of the app."""
@@ -90,112 +94,151 @@ class Worker(Part):
     async def run(self) -> None:
         pause = FIRST_POLL_S
         while not self._stopping.is_set():
-            room = self._settings.worker_concurrency - len(self._running)
+            room = self._room()
             if room == 0:
-                await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+                await _first(self._progressed, self._stopping)
+                self._progressed.clear()
                 continue
             self._woken.clear()
-            pause = min(pause * 2, LONGEST_POLL_S)
             try:
                 claimed = await self._claims.claim(room)
                 due = await self._claims.next_due_s() if len(claimed) < room else 0.0
             except UNREACHABLE as error:
                 log.warning("claim failed", error=str(error))
                 claimed, due = [], pause
-            for claim in claimed:
-                self._begin(claim)
-            if claimed:
-                pause = FIRST_POLL_S
+            self._take(claimed)
             if len(claimed) < room:
-                await self._idle(min(pause * random.uniform(0.5, 1.0), max(due, SHORTEST_NAP_S)))  # noqa: S311 - jitter
+                pause = FIRST_POLL_S if claimed else min(pause * 2, LONGEST_POLL_S)
+                nap = min(pause * random.uniform(0.5, 1.0), max(due, SHORTEST_NAP_S))  # noqa: S311 - jitter
+                await _first(self._woken, self._stopping, timeout_s=nap)
         await self._drain()
 
     async def stop(self) -> None:
         self._stopping.set()
-        self._woken.set()
 
-    def _begin(self, claim: Claim) -> None:
-        task = asyncio.create_task(self._work(claim), name=f"task {claim.task_id}")
-        self._running[task] = None
-        task.add_done_callback(self._ended)
+    def _room(self) -> int:
+        if len(self._held) >= MOST_REPORTING:
+            return 0
+        if self._loop is not None:
+            self._pace, self._ended = self._pace.after(self._ended, self._loop.time()), 0
+        return wanted(
+            self._pace,
+            concurrency=self._settings.worker_concurrency,
+            waiting=len(self._waiting),
+            running=self._running,
+        )
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._running.pop(task, None)
-        self._woken.set()
-        if not task.cancelled() and (error := task.exception()):
-            log.error("a task could not be reported", exc_info=error)
+    def _take(self, claimed: Iterable[Claim]) -> None:
+        for claim in claimed:
+            held = Held(claim, new_context(claim))
+            self._held.add(held)
+            self._waiting.append(held)
+        self._fill()
 
-    async def _idle(self, seconds: float) -> None:
+    def _fill(self) -> None:
+        """Start what waits while there are free places."""
+        while self._waiting and self._running < self._settings.worker_concurrency:
+            held = self._waiting.popleft()
+            if held.context.cancelled:
+                self._held.discard(held)
+                continue
+            self._running += 1
+            held.running = asyncio.create_task(self._work(held))
+
+    async def _work(self, held: Held) -> None:
+        """Run one task, free its place, then report it."""
+        claim = held.claim
+        structlog.contextvars.bind_contextvars(job_id=claim.job_id, task_id=claim.task_id)
         try:
-            async with asyncio.timeout(seconds):
-                await self._woken.wait()
-        except TimeoutError:
-            return
-
-    async def _drain(self) -> None:
-        """Let running tasks end; when we are cancelled (the grace is over), hand back the rest."""
-        try:
-            while self._running:
-                await asyncio.wait(self._running)
+            try:
+                report = await self._attempt(held)
+            finally:
+                self._running -= 1
+                self._ended += 1
+                self._progressed.set()
+                self._fill()
+            if report is not None:
+                verdict = await self._reports.send(report)
+                if verdict == "lease_lost":
+                    log.warning("a report came too late", task_type=claim.task_type)
         except asyncio.CancelledError:
-            unfinished = [held.claim for held in self.held()]
-            for held in self.held():
-                held.context.cancel()
-            for task in list(self._running):
-                task.cancel()
-            if unfinished:
-                released = await self._reports.release(unfinished)
-                log.info("tasks handed back", count=released)
-            raise
+            if not held.context.cancelled:
+                raise
+        except Exception:
+            log.exception("a task could not be reported", task_type=claim.task_type)
+        finally:
+            self._held.discard(held)
+            self._progressed.set()
+            if held.context.used("workdir"):
+                await clean_up(held.context)
 
-    async def _work(self, claim: Claim) -> None:
-        with bound(job_id=str(claim.job_id), task_id=str(claim.task_id)):
-            async with workdir(claim) as folder:
-                held = Held(claim, new_context(claim, folder))
-                self._running[_this_task()] = held
-                try:
-                    verdict = await self._run(held)
-                except asyncio.CancelledError:
-                    if not held.context.cancelled:
-                        raise
-                    verdict = "given up"
-                except Exception as error:  # noqa: BLE001 - whatever a task raises is its failure
-                    verdict = await self._fail(held, error)
-                log.debug("task ended", task_type=claim.task_type, verdict=verdict)
+    async def _attempt(self, held: Held) -> Completion | Failure | None:
+        """What is to be reported; None when that has been done, or the claim is lost."""
+        claim, context = held.claim, held.context
+        try:
+            if claim.task_type.startswith(PLAN):
+                await self._plan(claim, self._app.jobs[claim.job_type])
+                return None
+            output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s)
+            if context.artifacts and not await self._keep(held):
+                return None
+            report: Completion | Failure = Completion(claim, output)
+        except Exception as error:
+            report = failure_of(claim, error)
+            if not isinstance(error, (RetryAfter, PermanentFailure, ShoalError)):
+                log.warning("task failed", task_type=claim.task_type, attempt=claim.attempt, exc_info=error)
+            context.log.error(report.error)  # noqa: TRY400 - a line for the owner of the job
+        if context.used("log"):
+            await self._reports.keep_lines(held)
+        return report
 
-    async def _run(self, held: Held) -> str:
-        claim = held.claim
-        if claim.task_type.startswith(PLAN):
-            return await self._plan(claim, self._app.jobs[claim.job_type])
-        output = await call(self._app.tasks[claim.task_type], held.context, claim.timeout_s)
-        if held.context.artifacts and not await self._keep(held):
-            return "lease_lost"
-        await self._reports.keep_lines(held)
-        return await self._reports.complete(claim, output)
-
-    async def _fail(self, held: Held, error: Exception) -> str:
-        claim = held.claim
-        failure = failure_of(claim, error)
-        if not isinstance(error, (RetryAfter, PermanentFailure, ShoalError)):
-            log.warning("task failed", task_type=claim.task_type, attempt=claim.attempt, exc_info=error)
-        held.context.log.error(failure.error)
-        await self._reports.keep_lines(held)
-        return await self._reports.fail(failure)
-
-    async def _plan(self, claim: Claim, job: Job) -> str:
-        planned = await self._reports.plan(claim, job.plan(claim.input).as_written())
-        return "planned" if planned else "lease_lost"
+    async def _plan(self, claim: Claim, job: Job) -> None:
+        if not await self._reports.plan(claim, job.plan(claim.input).as_written()):
+            log.warning("a plan came too late", job_type=claim.job_type)
 
     async def _keep(self, held: Held) -> bool:
+        limit = self._settings.artifact_max_bytes
         rows = [
-            await upload(self._vault, held.claim, artifact, max_bytes=self._settings.artifact_max_bytes)
+            await upload(self._vault, held.claim, artifact, max_bytes=limit)
             for artifact in held.context.artifacts
         ]
         return await self._reports.add_artifacts(held.claim, rows)
 
+    async def _drain(self) -> None:
+        """Hand back what waits and let the rest end; once the grace is over, hand that back too."""
+        waiting, self._waiting = list(self._waiting), deque()
+        try:
+            await self._hand_back(waiting)
+            while self._held:
+                self._progressed.clear()
+                await self._progressed.wait()
+        except asyncio.CancelledError:
+            unfinished = list(self._held)
+            for held in unfinished:
+                held.context.cancelled = True
+                _cancel(held)
+            await self._hand_back(unfinished)
+            raise
 
-def _this_task() -> "asyncio.Task[None]":
-    task: asyncio.Task[None] | None = asyncio.current_task()
-    if task is None:
-        raise RuntimeError("not inside a task")
-    return task
+    async def _hand_back(self, unfinished: Sequence[Held]) -> None:
+        self._held.difference_update(unfinished)
+        if unfinished:
+            released = await self._reports.release([held.claim for held in unfinished])
+            log.info("tasks handed back", count=released)
+
+
+def _cancel(held: Held) -> None:
+    if held.running is not None:
+        held.running.cancel()
+
+
+async def _first(*events: asyncio.Event, timeout_s: float | None = None) -> None:
+    """Return when one of the events is set, or the time is up."""
+    if any(event.is_set() for event in events):
+        return
+    waiters = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiters, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiters:
+            waiter.cancel()

@@ -3,11 +3,9 @@
 import asyncio
 import contextvars
 import shutil
-import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -20,17 +18,7 @@ from shoal.worker.held import Claim
 LARGEST_OUTPUT = 65536
 
 
-@asynccontextmanager
-async def workdir(claim: Claim) -> AsyncIterator[Path]:
-    """A folder that lives as long as the attempt."""
-    path = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix=f"shoal-{claim.task_id.hex[-8:]}-"))
-    try:
-        yield path
-    finally:
-        await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
-
-
-def new_context(claim: Claim, folder: Path) -> Context:
+def new_context(claim: Claim) -> Context:
     return Context(
         job_id=claim.job_id,
         task_id=claim.task_id,
@@ -39,7 +27,6 @@ def new_context(claim: Claim, folder: Path) -> Context:
         max_attempts=claim.max_attempts,
         input=claim.input,
         needs=claim.needs or {},
-        workdir=folder,
     )
 
 
@@ -55,19 +42,21 @@ async def call(task: Task, context: Context, timeout_s: float | None) -> object:
             arguments.append(msgspec.convert(context.input, task.input_type))
         except msgspec.ValidationError as error:
             raise PermanentFailure(f"the input of {task.type} is not valid: {error}") from error
+    running = task.function(*arguments) if task.is_async else in_thread(task.function, *arguments)
+    if timeout_s is None:
+        return _as_json_values(task, await running)
     try:
         async with asyncio.timeout(timeout_s):
-            if task.is_async:
-                output = await task.function(*arguments)
-            else:
-                output = await in_thread(task.function, *arguments)
+            output = await running
     except TimeoutError:
-        context.cancel()
+        context.cancelled = True
         raise
     return _as_json_values(task, output)
 
 
 def _as_json_values(task: Task, output: object) -> object:
+    if output is None:
+        return None
     try:
         values = msgspec.to_builtins(output)
         written = msgspec.json.encode(values)
@@ -107,6 +96,10 @@ async def in_thread(function: Callable[..., object], *arguments: object) -> obje
 
     threading.Thread(target=work, name=getattr(function, "__name__", "task"), daemon=True).start()
     return await answer
+
+
+async def clean_up(context: Context) -> None:
+    await asyncio.to_thread(shutil.rmtree, context.workdir, ignore_errors=True)
 
 
 async def upload(vault: Vault, claim: Claim, artifact: Artifact, *, max_bytes: int) -> dict[str, object]:

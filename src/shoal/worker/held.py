@@ -1,15 +1,15 @@
 """One claimed task, from the claim to the report."""
 
+import asyncio
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from shoal.app.context import Context
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A row of ``claim_work``, and the token it was claimed under."""
+class Claim(NamedTuple):
+    """The token a task was claimed under, and the row of ``claim_work``."""
 
     token: UUID
     task_id: UUID
@@ -25,9 +25,10 @@ class Claim:
     needs: dict[str, Any] | None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Held:
-    """A claim this process is working on, and what its task says while it runs."""
+    """A claim this process answers for, what its task says, and the asyncio task while it runs."""
 
     claim: Claim
     context: Context
+    running: "asyncio.Task[None] | None" = None

@@ -17,7 +17,12 @@ class ClaimLine:
 
 
 def take_lines(held: Iterable[Held]) -> list[ClaimLine]:
-    return [ClaimLine(one.claim, line) for one in held for line in one.context.log.take()]
+    return [
+        ClaimLine(one.claim, line)
+        for one in held
+        if one.context.used("log")
+        for line in one.context.log.take()
+    ]
 
 
 async def send_lines(connection: Connection, worker_id: str, lines: Sequence[ClaimLine]) -> None:

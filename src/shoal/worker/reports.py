@@ -7,8 +7,7 @@ and is answered as a success, a report that comes too late is answered ``lease_l
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import asyncpg
 import structlog
@@ -32,14 +31,12 @@ LONGEST_RETRY_S = 5.0
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True)
-class Completion:
+class Completion(NamedTuple):
     claim: Claim
     output: Any
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     claim: Claim
     error: str
     permanent: bool = False
@@ -68,11 +65,11 @@ class Reports:
         self._completions = Batches(self._send_completions, limit=LARGEST_BATCH)
         self._failures = Batches(self._send_failures, limit=LARGEST_BATCH)
 
-    async def complete(self, claim: Claim, output: object) -> str:
-        return await self._completions.submit(Completion(claim, output))
-
-    async def fail(self, failure: Failure) -> str:
-        return await self._failures.submit(failure)
+    async def send(self, report: Completion | Failure) -> str:
+        """The ledger's verdict, once it is durable."""
+        if isinstance(report, Completion):
+            return await self._completions.submit(report)
+        return await self._failures.submit(report)
 
     async def plan(self, claim: Claim, graph: dict[str, object]) -> bool:
         async def send() -> bool:
@@ -106,7 +103,7 @@ class Reports:
 
     async def keep_lines(self, held: Held) -> None:
         """Send what the task wrote and was not sent yet, while its claim still counts."""
-        lines = take_lines([held])
+        lines = take_lines((held,))
         if not lines:
             return
 
@@ -147,7 +144,7 @@ class Reports:
             if len(batch) > 1:
                 return [verdict for one in batch for verdict in await self._send_completions([one])]
             refused = Failure(batch[0].claim, f"output_refused: {error}", permanent=True)
-            return [await self.fail(refused)]
+            return [await self.send(refused)]
 
     async def _send_failures(self, batch: Sequence[Failure]) -> list[str]:
         async def send() -> list[str]:
