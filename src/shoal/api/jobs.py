@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from litestar import Router, get, post
-from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 
 from shoal.api.identity import Caller
 from shoal.api.openapi import problems
@@ -12,6 +12,7 @@ from shoal.jobs.service import Jobs
 from shoal.wire.jobs import CancelJob, JobPage, JobView, LogPage, StartJob, Status, TaskPage
 
 Cursor = Annotated[str | None, QueryParameter(max_length=500)]
+IdempotencyKey = Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)]
 Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
 
 
@@ -19,11 +20,14 @@ def jobs_router(jobs: Jobs) -> Router:
     @post(
         "/start",
         summary="Start a job",
-        description="Starts a job of a type that a worker has registered.",
+        description="Starts a job of a type that a worker has registered. Repeated with the same "
+        "`Idempotency-Key`, it returns the same job.",
         responses=problems(400, 401, 403, 404, 409, 413, 503),
     )
-    async def start_job(data: JSONBody[StartJob], principal: Caller) -> JobView:
-        return await jobs.start(principal.claims, data)
+    async def start_job(
+        data: JSONBody[StartJob], principal: Caller, idempotency_key: IdempotencyKey = None
+    ) -> JobView:
+        return await jobs.start(principal.claims, data, idempotency_key=idempotency_key)
 
     @get(
         "/{job_id:uuid}",

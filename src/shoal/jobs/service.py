@@ -30,7 +30,9 @@ class Jobs:
         self._vault = vault
         self._link_expiry = link_expiry
 
-    async def start(self, claims: Claims, request: StartJob) -> JobView:
+    async def start(
+        self, claims: Claims, request: StartJob, *, idempotency_key: str | None = None
+    ) -> JobView:
         async with self._ledger.acting_as(claims) as connection:
             job_id = await sql.create_job.value(
                 connection,
@@ -41,6 +43,7 @@ class Jobs:
                 unique_key=request.unique_key,
                 on_conflict=request.on_conflict,
                 run_at=request.run_at,
+                idempotency_key=idempotency_key,
             )
         return await self.read(claims, job_id)
 

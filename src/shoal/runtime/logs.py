@@ -1,17 +1,38 @@
 """Structured logs: readable on a terminal, one JSON object a line otherwise.
 
-Ids are bound where they become known (``bound(job_id=…, task_id=…)``) and then stand on every line
-that is written below, also by the libraries we use.
+Ids are bound where they become known (``bound(request_id=…)``; a worker sets ``subject`` to the task it
+runs) and then stand on every line that is written below, also by the libraries we use.
 """
 
 import logging
 import sys
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, MutableMapping
+from contextvars import ContextVar
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 import structlog
 
 bound = structlog.contextvars.bound_contextvars
+
+
+class Subject(Protocol):
+    """What a stretch of work is about."""
+
+    def log_ids(self) -> Mapping[str, object]: ...
+
+
+subject: ContextVar[Subject | None] = ContextVar("subject", default=None)
+"""Set once for each of thousands of tasks a second, so it costs one variable, and its ids nothing
+until a line is written."""
+
+
+def add_subject(_logger: object, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    about = subject.get()
+    if about is not None:
+        for name, value in about.log_ids().items():
+            line.setdefault(name, value)
+    return line
 
 
 class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +51,7 @@ def configure_logs(settings: LogSettings) -> None:
     pretty = settings.log_format == "pretty" or (settings.log_format == "auto" and sys.stderr.isatty())
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
+        add_subject,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -14,6 +14,7 @@ from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
+from shoal.runtime.logs import subject
 from shoal.vault.store import Vault
 from shoal.worker.claims import Claims, sql
 from shoal.worker.execution import call, clean_up, new_context, upload
@@ -148,7 +149,7 @@ class Worker(Part):
     async def _work(self, held: Held) -> None:
         """Run one task, free its place, then report it."""
         claim = held.claim
-        structlog.contextvars.bind_contextvars(job_id=claim.job_id, task_id=claim.task_id)
+        subject.set(claim)
         try:
             try:
                 report = await self._attempt(held)

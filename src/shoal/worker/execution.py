@@ -30,8 +30,8 @@ def new_context(claim: Claim) -> Context:
     )
 
 
-async def call(task: Task, context: Context, timeout_s: float | None) -> object:
-    """Run the function and return its output as plain JSON values.
+async def call(task: Task, context: Context, timeout_s: float | None) -> str | None:
+    """Run the function and return its output as written JSON; None for no output.
 
     A sync function runs in a thread; when its time is up it is told through ``context.cancelled`` and
     its result is ignored, since a thread cannot be stopped from outside.
@@ -44,22 +44,21 @@ async def call(task: Task, context: Context, timeout_s: float | None) -> object:
             raise PermanentFailure(f"the input of {task.type} is not valid: {error}") from error
     running = task.function(*arguments) if task.is_async else in_thread(task.function, *arguments)
     if timeout_s is None:
-        return _as_json_values(task, await running)
+        return _as_json(task, await running)
     try:
         async with asyncio.timeout(timeout_s):
             output = await running
     except TimeoutError:
         context.cancelled = True
         raise
-    return _as_json_values(task, output)
+    return _as_json(task, output)
 
 
-def _as_json_values(task: Task, output: object) -> object:
+def _as_json(task: Task, output: object) -> str | None:
     if output is None:
         return None
     try:
-        values = msgspec.to_builtins(output)
-        written = msgspec.json.encode(values)
+        written = msgspec.json.encode(output)
     except (TypeError, UnicodeEncodeError) as error:
         raise PermanentFailure(f"the output of {task.type} cannot be written as JSON: {error}") from error
     if len(written) + written.count(b",") + written.count(b":") > LARGEST_OUTPUT:  # as jsonb prints it
@@ -67,7 +66,7 @@ def _as_json_values(task: Task, output: object) -> object:
             f"output_too_large: the output of {task.type} has {len(written)} bytes, at most "
             f"{LARGEST_OUTPUT} are kept; keep large results as artifacts"
         )
-    return values
+    return written.decode()
 
 
 async def in_thread(function: Callable[..., object], *arguments: object) -> object:

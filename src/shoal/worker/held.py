@@ -24,6 +24,9 @@ class Claim(NamedTuple):
     input: Any
     needs: dict[str, Any] | None
 
+    def log_ids(self) -> dict[str, str]:
+        return {"job_id": str(self.job_id), "task_id": str(self.task_id)}
+
 
 @dataclass(slots=True, eq=False)
 class Held:

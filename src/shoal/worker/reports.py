@@ -7,7 +7,7 @@ and is answered as a success, a report that comes too late is answered ``lease_l
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import asyncpg
 import structlog
@@ -32,8 +32,10 @@ Answer = TypeVar("Answer")
 
 
 class Completion(NamedTuple):
+    """``output`` is written JSON."""
+
     claim: Claim
-    output: Any
+    output: str | None
 
 
 class Failure(NamedTuple):

@@ -13,26 +13,57 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
           IS DISTINCT FROM (excluded.version, excluded.params_schema, excluded.phases)
 $$;
 
+-- What a client's idempotency key stood for. Nobody reads it but create_job.
+CREATE TABLE public.idempotency_keys (
+  user_id       uuid NOT NULL,
+  key           text NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
+  request_hash  bytea NOT NULL,
+  job_id        uuid REFERENCES public.jobs (id) ON DELETE CASCADE,
+  created_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (user_id, key)
+);
+CREATE INDEX idempotency_keys_of_job ON public.idempotency_keys (job_id);
+CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING brin (created_at);
+
 -- create_job: start a job of a registered type; returns its id. It begins with one plan task, which a
 -- worker of the app that registered the type runs. May be called inside the caller's own transaction.
 --   p_user_id       for whom; a user can only start jobs for themselves and leaves it out
 --   p_unique_key    at most one living job per (user, type, key); p_on_conflict says what a second
 --                   one gets: reject (an error), or existing (the id of the living one)
 --   p_run_at        not before
+--   p_idempotency_key  repeating the call with the same key and the same arguments returns the same job,
+--                      also when it has ended; with other arguments it is refused. Kept for a day.
 CREATE FUNCTION public.create_job(
   p_type text, p_params jsonb DEFAULT '{}', p_user_id uuid DEFAULT NULL, p_priority int DEFAULT 0,
-  p_unique_key text DEFAULT NULL, p_on_conflict text DEFAULT 'reject', p_run_at timestamptz DEFAULT NULL
+  p_unique_key text DEFAULT NULL, p_on_conflict text DEFAULT 'reject', p_run_at timestamptz DEFAULT NULL,
+  p_idempotency_key text DEFAULT NULL
 ) RETURNS uuid LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
   v_user   uuid := coalesce(p_user_id, auth.uid());
   v_phases jsonb;
   v_job    uuid;
+  v_hash   bytea;
 BEGIN
   IF v_user IS NULL THEN
     PERFORM shoal.refuse('SH400', 'job_owner_missing', 'The job has no owner.', 'Pass p_user_id.');
   END IF;
   IF auth.uid() IS NOT NULL AND v_user <> auth.uid() THEN
     PERFORM shoal.refuse('SH403', 'job_owner_foreign', 'A user starts jobs only for themselves.');
+  END IF;
+  IF p_idempotency_key IS NOT NULL THEN
+    v_hash := sha256(convert_to(jsonb_build_array(
+      p_type, p_params, p_priority, p_unique_key, p_on_conflict, p_run_at)::text, 'UTF8'));
+    INSERT INTO public.idempotency_keys (user_id, key, request_hash)
+    VALUES (v_user, p_idempotency_key, v_hash) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      SELECT k.job_id INTO v_job FROM public.idempotency_keys k
+       WHERE k.user_id = v_user AND k.key = p_idempotency_key AND k.request_hash = v_hash;
+      IF NOT FOUND THEN
+        PERFORM shoal.refuse('SH409', 'idempotency_key_reused',
+          'This idempotency key was used for another request.', 'Use a new key for a new request.');
+      END IF;
+      RETURN v_job;
+    END IF;
   END IF;
   SELECT t.phases INTO v_phases FROM public.job_types t WHERE t.type = p_type;
   IF NOT FOUND THEN
@@ -61,6 +92,7 @@ BEGIN
      WHERE j.user_id = v_user AND j.type = p_type AND j.unique_key = p_unique_key
        AND j.status IN ('queued', 'processing');
     IF FOUND AND p_on_conflict = 'existing' THEN
+      UPDATE public.idempotency_keys SET job_id = v_job WHERE user_id = v_user AND key = p_idempotency_key;
       RETURN v_job;
     ELSIF FOUND THEN
       PERFORM shoal.refuse('SH409', 'job_exists',
@@ -71,6 +103,7 @@ BEGIN
   INSERT INTO public.job_tasks (job_id, name, task_type, phase, order_key, delayed, run_at)
   VALUES (v_job, 'plan', 'plan:' || p_type, 1, shoal.order_key(p_priority),
           coalesce(p_run_at > clock_timestamp(), false), p_run_at);
+  UPDATE public.idempotency_keys SET job_id = v_job WHERE user_id = v_user AND key = p_idempotency_key;
   PERFORM pg_notify('shoal_tasks', '');
   RETURN v_job;
 END

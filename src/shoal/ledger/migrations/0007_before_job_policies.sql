@@ -13,10 +13,11 @@ ALTER TABLE public.task_edges ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.task_leases ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.job_artifacts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.task_logs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.idempotency_keys ENABLE ROW LEVEL SECURITY;
 
 -- Supabase grants everything in `public` to its roles by default.
 REVOKE ALL ON public.job_types, public.jobs, public.job_tasks, public.task_edges, public.task_leases,
-  public.job_artifacts, public.task_logs FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
+  public.job_artifacts, public.task_logs, public.idempotency_keys FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 REVOKE ALL ON SEQUENCE public.task_logs_id_seq FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 
 GRANT SELECT ON public.job_types, public.jobs, public.job_tasks, public.task_edges, public.task_leases,
