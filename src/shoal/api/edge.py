@@ -11,6 +11,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoal.api.metrics import UNMATCHED, RequestMetrics
 from shoal.runtime.logs import bound
+from shoal.runtime.traces import span
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +49,7 @@ class Edge:
                 message["headers"] = _completed(message["headers"], request_id)
             await send(message)
 
-        with bound(request_id=request_id):
+        with bound(request_id=request_id), span("http request", method=scope["method"], path=scope["path"]):
             try:
                 await self._app(scope, receive, send_with_headers)
             finally:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import httpx
 import msgspec
@@ -48,27 +49,28 @@ class Client:
     def __init__(self, http: httpx.Client) -> None:
         self._http = http
 
-    def start_job(self, request: dict[str, Any]) -> JobView:
-        return self._call("POST", "/api/jobs/start", JobView, json=request)
+    def start_job(self, request: dict[str, Any], idempotency_key: str | None) -> JobView:
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+        return self._call("POST", "/api/jobs/start", JobView, json=request, headers=headers)
 
-    def read_job(self, job_id: str) -> JobView:
+    def read_job(self, job_id: UUID) -> JobView:
         return self._call("GET", f"/api/jobs/{job_id}", JobView)
 
     def list_jobs(self, filters: dict[str, Any]) -> JobPage:
         given = {name: value for name, value in filters.items() if value is not None}
         return self._call("GET", "/api/jobs", JobPage, params=given)
 
-    def cancel_job(self, job_id: str, reason: str) -> JobView:
+    def cancel_job(self, job_id: UUID, reason: str) -> JobView:
         return self._call("POST", f"/api/jobs/{job_id}/cancel", JobView, json={"reason": reason})
 
-    def retry_job(self, job_id: str) -> JobView:
+    def retry_job(self, job_id: UUID) -> JobView:
         return self._call("POST", f"/api/jobs/{job_id}/retry", JobView)
 
-    def list_tasks(self, job_id: str, cursor: str | None) -> TaskPage:
+    def list_tasks(self, job_id: UUID, cursor: str | None) -> TaskPage:
         given = {"cursor": cursor} if cursor else {}
         return self._call("GET", f"/api/jobs/{job_id}/tasks", TaskPage, params=given)
 
-    def list_logs(self, job_id: str, cursor: str | None) -> LogPage:
+    def list_logs(self, job_id: UUID, cursor: str | None) -> LogPage:
         given = {"cursor": cursor} if cursor else {}
         return self._call("GET", f"/api/jobs/{job_id}/logs", LogPage, params=given)
 

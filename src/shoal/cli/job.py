@@ -4,6 +4,7 @@ import json
 import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import msgspec
 import typer
@@ -15,14 +16,14 @@ from shoal.cli.exits import BAD_NEWS
 from shoal.cli.options import Json, configured
 from shoal.roles.config import Given
 from shoal.runtime.errors import Invalid
-from shoal.wire.jobs import ArtifactView, JobView, LogLineView, Status, TaskView
+from shoal.wire.jobs import ArtifactView, JobView, LogLineView, Status, TaskPage, TaskView
 
 app = typer.Typer(help="Jobs: graphs of tasks.", no_args_is_help=True)
 
 ENDED = {"complete", "failed", "cancelled"}
 LOOK_EVERY_S = 0.25
 
-JobId = Annotated[str, typer.Argument(metavar="JOB", help="The id of the job.")]
+JobId = Annotated[UUID, typer.Argument(metavar="JOB", help="The id of the job.")]
 Save = Annotated[Path | None, typer.Option(help="Keep the artifacts in this folder.", show_default=False)]
 
 
@@ -40,6 +41,15 @@ def start(
     on_conflict: Annotated[
         Literal["reject", "existing"], typer.Option(help="What a second job with the key gets.")
     ] = "reject",
+    run_at: Annotated[
+        str | None, typer.Option(help="Not before, as in 2030-01-31T09:00:00Z.", show_default=False)
+    ] = None,
+    user: Annotated[
+        UUID | None, typer.Option(help="For whom, when the token is a service's key.", show_default=False)
+    ] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Repeated with it, the command starts no second job.")
+    ] = None,
     watch_it: Annotated[bool, typer.Option("--watch", help="Show its progress until it ends.")] = False,
     save: Save = None,
     as_json: Json = False,
@@ -51,9 +61,11 @@ def start(
         "priority": priority,
         "uniqueKey": unique_key,
         "onConflict": on_conflict,
+        "runAt": run_at,
+        "userId": user and str(user),
     }
     with open_client(given) as client:
-        job = client.start_job(request)
+        job = client.start_job(request, idempotency_key)
         if watch_it or save is not None:
             job = _watch(client, job, quiet=as_json)
             _finish(client, job, save, as_json=as_json)
@@ -144,7 +156,7 @@ def tasks(*, given: Given, job_id: JobId, as_json: Json = False) -> None:
             if cursor is None:
                 break
     if as_json:
-        typer.echo(msgspec.json.encode(found).decode())
+        typer.echo(msgspec.json.encode(TaskPage(found, next=None)).decode())
         return
     for task in found:
         needs = f"  needs {', '.join(task.needs)}" if task.needs else ""
@@ -216,7 +228,7 @@ def _watch(client: Client, job: JobView, *, quiet: bool) -> JobView:
             if job.status in ENDED:
                 return job
             time.sleep(LOOK_EVERY_S)
-            job = client.read_job(str(job.id))
+            job = client.read_job(job.id)
 
 
 def _bar_fields(job: JobView) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from shoal.cli.client import open_client
 from shoal.cli.exits import BAD_NEWS
 from shoal.cli.options import Json, configured
 from shoal.roles.config import Given, read_config
+from shoal.runtime.logs import LogSettings, configure_logs
 
 
 @configured
@@ -103,7 +104,9 @@ def backup(
     from shoal.local.backup import back_up
     from shoal.local.directory import DataDirectory, LocalSettings
 
-    made = asyncio.run(back_up(DataDirectory.prepare(read_config(given)[LocalSettings].data_dir), target))
+    settings = read_config(given)
+    configure_logs(settings[LogSettings])
+    made = asyncio.run(back_up(DataDirectory(settings[LocalSettings].data_dir), target))
     typer.echo(f"{made.path}: {made.files} files, {made.size_bytes} bytes")
 
 
@@ -115,7 +118,9 @@ def restore(
     from shoal.local.backup import restore as restore_backup
     from shoal.local.directory import DataDirectory, LocalSettings
 
-    made = asyncio.run(restore_backup(source, DataDirectory(read_config(given)[LocalSettings].data_dir)))
+    settings = read_config(given)
+    configure_logs(settings[LogSettings])
+    made = asyncio.run(restore_backup(source, DataDirectory(settings[LocalSettings].data_dir)))
     typer.echo(f"{made.path}: {made.files} files, {made.size_bytes} bytes")
 
 

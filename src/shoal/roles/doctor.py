@@ -18,6 +18,8 @@ from shoal.runtime.settings import Settings
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import open_vault
 
+NOT_RUNNING = "none named: 'shoal up' brings its own"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -51,7 +53,11 @@ async def _finding(part: str, look: Callable[[Settings], Awaitable[str]], settin
 
 
 async def _look_at_directory(settings: Settings) -> str:
-    directory = DataDirectory.prepare(settings[LocalSettings].data_dir)
+    """Without making one: whoever only looks leaves nothing behind."""
+    directory = DataDirectory(settings[LocalSettings].data_dir)
+    if not directory.path.exists():
+        return f"{directory.path}, not there yet: 'shoal up' makes it"
+    DataDirectory.prepare(directory.path)
     holder = directory.holder()
     used = f"used by 'shoal up' (process {holder.pid}, {holder.url})" if holder else "not in use"
     return f"{directory.path}, {used}"
@@ -62,6 +68,8 @@ async def _look_at_binaries(_: Settings) -> str:
 
 
 async def _look_at_database(settings: Settings) -> str:
+    if not settings[LedgerSettings].database_url:
+        return NOT_RUNNING
     connection = await connect(settings[LedgerSettings].direct_url, application="shoal doctor")
     try:
         await require_current(connection)
@@ -71,6 +79,8 @@ async def _look_at_database(settings: Settings) -> str:
 
 
 async def _look_at_redis(settings: Settings) -> str:
+    if not settings[BrainSettings].redis_url:
+        return NOT_RUNNING
     brain = Brain(settings[BrainSettings])
     await brain.start()
     try:
@@ -81,6 +91,8 @@ async def _look_at_redis(settings: Settings) -> str:
 
 
 async def _look_at_vault(settings: Settings) -> str:
+    if not settings[VaultSettings].vault_url:
+        return NOT_RUNNING
     vault = open_vault(settings[VaultSettings])
     await vault.check()
     return settings[VaultSettings].vault_url

@@ -39,11 +39,12 @@ class Batches(Generic[Item, Answer]):
     async def _send_one(self, batch: list[tuple[Item, asyncio.Future[Answer]]]) -> None:
         try:
             answers = await self._send([item for item, _ in batch])
+            answered = list(zip(batch, answers, strict=True))
         except Exception as error:  # noqa: BLE001 - it belongs to those who wait
             for _, future in batch:
                 if not future.done():
                     future.set_exception(error)
             return
-        for (_, future), answer in zip(batch, answers, strict=True):
+        for (_, future), answer in answered:
             if not future.done():
                 future.set_result(answer)

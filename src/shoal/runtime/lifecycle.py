@@ -14,6 +14,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import structlog
 
@@ -54,9 +55,10 @@ async def run_parts(
 ) -> None:
     """Start the parts, wait for a signal (or ``until``, or a failure), stop them in reverse.
 
-    A failure is raised again once everything has stopped.
+    The first failure is raised again once everything has stopped.
     """
     ending = until or asyncio.Event()
+    failure: BaseException | None = None
     with _signals_set(ending):
         running: list[_Running] = []
         try:
@@ -67,11 +69,11 @@ async def run_parts(
             else:
                 if on_started is not None:
                     on_started()
-            await _first_end(running, ending)
+            failure = await _first_end(running, ending)
         finally:
             await _stop(running, grace_s)
-        for one in running:
-            if not one.task.cancelled() and (error := one.task.exception()):
+        for error in (failure, *(_failure_of(one.task) for one in running)):
+            if error is not None:
                 raise error
 
 
@@ -85,7 +87,7 @@ async def _start(part: Part, running: list[_Running]) -> None:
     log.debug("part started", part=part.name)
 
 
-async def _first_end(running: Sequence[_Running], ending: asyncio.Event) -> None:
+async def _first_end(running: Sequence[_Running], ending: asyncio.Event) -> BaseException | None:
     """Return when ``ending`` is set or one part has failed; parts that just return do not count."""
     signalled = asyncio.create_task(ending.wait())
     alive = {one.task for one in running}
@@ -93,10 +95,17 @@ async def _first_end(running: Sequence[_Running], ending: asyncio.Event) -> None
         while not ending.is_set():
             done, _ = await asyncio.wait({signalled, *alive}, return_when=asyncio.FIRST_COMPLETED)
             alive -= done
-            if any(task is not signalled and task.exception() for task in done):
-                return
+            for task in done - {signalled}:
+                if failure := _failure_of(task):
+                    return failure
     finally:
         signalled.cancel()
+    return None
+
+
+def _failure_of(task: asyncio.Task[Any]) -> BaseException | None:
+    """None also while it runs on, deaf to its cancellation."""
+    return task.exception() if task.done() and not task.cancelled() else None
 
 
 async def _stop(running: Sequence[_Running], grace_s: float) -> None:

@@ -15,6 +15,7 @@ from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
 from shoal.runtime.logs import subject
+from shoal.runtime.traces import span
 from shoal.vault.store import Vault
 from shoal.worker.claims import Claims, sql
 from shoal.worker.execution import call, clean_up, new_context, upload
@@ -180,7 +181,8 @@ class Worker(Part):
             if claim.task_type.startswith(PLAN):
                 await self._plan(claim, self._app.jobs[claim.job_type])
                 return None
-            output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s)
+            with span("task", task_type=claim.task_type, attempt=claim.attempt, task_id=str(claim.task_id)):
+                output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s)
             if context.artifacts and not await self._keep(held):
                 return None
             report: Completion | Failure = Completion(claim, output)

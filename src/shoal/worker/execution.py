@@ -18,6 +18,10 @@ from shoal.worker.held import Claim
 LARGEST_OUTPUT = 65536
 
 
+class TookTooLong(Exception):
+    """The task was stopped at its time limit."""
+
+
 def new_context(claim: Claim) -> Context:
     return Context(
         job_id=claim.job_id,
@@ -46,11 +50,13 @@ async def call(task: Task, context: Context, timeout_s: float | None) -> str | N
     if timeout_s is None:
         return _as_json(task, await running)
     try:
-        async with asyncio.timeout(timeout_s):
+        async with asyncio.timeout(timeout_s) as limit:
             output = await running
-    except TimeoutError:
+    except TimeoutError as error:
+        if not limit.expired():  # one of the task's own
+            raise
         context.cancelled = True
-        raise
+        raise TookTooLong(f"The task took longer than its limit of {timeout_s:g} s.") from error
     return _as_json(task, output)
 
 

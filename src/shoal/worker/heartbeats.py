@@ -22,12 +22,14 @@ from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
 from shoal.worker.claims import sql
 from shoal.worker.held import Held
-from shoal.worker.lines import send_lines, take_lines
+from shoal.worker.lines import ClaimLine, send_lines, take_lines
 
 log = structlog.get_logger(__name__)
 
 JOIN_TIMEOUT_S = 5.0
 LOOK_EVERY_S = 0.4
+RETRY_EVERY_S = 1.0
+MOST_LINES_WAITING = 10_000
 NOTHING_SAID = (0.0, "")
 
 
@@ -77,10 +79,13 @@ class Heartbeats(Part):
 
     async def _beat_until_stopped(self) -> None:
         connection: asyncpg.Connection[Any] | None = None
-        while not await asyncio.to_thread(self._stopping.wait, LOOK_EVERY_S):
+        unsent: list[ClaimLine] = []
+        pause = LOOK_EVERY_S
+        while not await asyncio.to_thread(self._stopping.wait, pause):
             beating = self._due(time.monotonic())
-            lines = take_lines(self._held())
-            if not beating and not lines:
+            unsent = [*unsent, *take_lines(self._held())][-MOST_LINES_WAITING:]
+            pause = LOOK_EVERY_S
+            if not beating and not unsent:
                 continue
             try:
                 if connection is None or connection.is_closed():
@@ -89,9 +94,12 @@ class Heartbeats(Part):
                     )
                 if beating:
                     await self._beat(connection, beating)
-                await send_lines(connection, self._worker_id, lines)
+                await send_lines(connection, self._worker_id, unsent)
+                unsent = []
             except (*UNREACHABLE, *BROKEN, ShoalError) as error:
                 log.warning("heartbeat failed", error=str(error))
+                self._hurried.set()  # what was due stays due
+                pause = RETRY_EVERY_S
                 if connection is not None:
                     connection.terminate()
                     connection = None

@@ -19,6 +19,7 @@ from shoal.ledger.text import storable
 from shoal.runtime.batches import Batches
 from shoal.runtime.errors import ShoalError, Unavailable
 from shoal.worker.claims import sql
+from shoal.worker.execution import TookTooLong
 from shoal.worker.held import Claim, Held
 from shoal.worker.lines import send_lines, take_lines
 
@@ -54,8 +55,8 @@ def failure_of(claim: Claim, error: Exception) -> Failure:
             return Failure(claim, str(error), permanent=True)
         case ShoalError():
             return Failure(claim, f"{error.code}: {error}", permanent=not isinstance(error, Unavailable))
-        case TimeoutError():
-            return Failure(claim, f"The task took longer than its limit of {claim.timeout_s} s.")
+        case TookTooLong():
+            return Failure(claim, str(error))
         case _:
             return Failure(claim, f"{type(error).__name__}: {error}")
 

@@ -68,7 +68,7 @@ def start(shoal: Shoal, **params: object) -> str:
 
 
 def states(shoal: Shoal, job: str) -> dict[str, str]:
-    return {task["name"]: task["status"] for task in shoal.json("job", "tasks", job)}
+    return {task["name"]: task["status"] for task in shoal.json("job", "tasks", job)["tasks"]}
 
 
 def test_cancelling_ends_a_job_and_its_tasks_for_good(running: Shoal) -> None:

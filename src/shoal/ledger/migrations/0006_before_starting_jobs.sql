@@ -45,7 +45,7 @@ DECLARE
   v_hash   bytea;
 BEGIN
   IF v_user IS NULL THEN
-    PERFORM shoal.refuse('SH400', 'job_owner_missing', 'The job has no owner.', 'Pass p_user_id.');
+    PERFORM shoal.refuse('SH400', 'job_owner_missing', 'The job has no owner.', 'A service names the user (userId, p_user_id).');
   END IF;
   IF auth.uid() IS NOT NULL AND v_user <> auth.uid() THEN
     PERFORM shoal.refuse('SH403', 'job_owner_foreign', 'A user starts jobs only for themselves.');

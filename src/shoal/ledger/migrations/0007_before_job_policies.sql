@@ -65,5 +65,7 @@ GRANT EXECUTE ON FUNCTION
   shoal.claim_work, shoal.heartbeat_tasks, shoal.complete_tasks, shoal.fail_tasks, shoal.release_tasks,
   shoal.promote_due_tasks, shoal.next_due_s, shoal.register_job_type, shoal.plan_job, shoal.add_artifacts
   TO service_role, shoal_worker;
+-- A worker makes sure that the schema is the one it was written for.
+GRANT SELECT ON shoal.migrations TO service_role, shoal_worker;
 -- Called from column defaults and constraints, thus with the rights of whoever writes the row.
 GRANT EXECUTE ON FUNCTION shoal.uuid7, shoal.job_progress TO service_role;

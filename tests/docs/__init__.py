@@ -1,0 +1,1 @@
+"""What the pages say is true: generated ones are current, links lead somewhere, examples run."""
