@@ -10,24 +10,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from shoal.app.graph import Graph
+from shoal.app.task import Task
 from shoal.runtime.errors import Invalid
 
 NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
 
 TaskFunction = TypeVar("TaskFunction", bound=Callable[..., Any])
 JobFunction = TypeVar("JobFunction", bound=Callable[..., Graph])
-
-
-@dataclass(frozen=True)
-class Task:
-    type: str
-    function: Callable[..., Any]
-    input_type: Any
-    retries: int
-    backoff: float
-    timeout: float | None
-    phase: str | None
-    is_async: bool
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
+from shoal.app.task import Task
 from shoal.runtime.errors import Invalid
-
-if TYPE_CHECKING:
-    from shoal.app.declare import Task
 
 OnFailure = Literal["fail", "skip", "ignore"]
 
@@ -37,7 +35,7 @@ class Graph:
 
     def add(
         self,
-        task: "Task",
+        task: Task,
         input: object = None,  # noqa: A002 - the word users know from the context
         *,
         name: str | None = None,

@@ -10,8 +10,8 @@ from contextlib import suppress
 import msgspec
 
 from shoal.app.context import Artifact, Context
-from shoal.app.declare import Task
 from shoal.app.failures import PermanentFailure
+from shoal.app.task import Task
 from shoal.vault.store import Vault
 from shoal.worker.held import Claim
 
