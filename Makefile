@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= .shoal/demo
-APP := examples.hello:app
+APP := examples.storybook.app:app
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down test check bench scenarios docs lock clean
@@ -15,7 +15,8 @@ help: ## Show what there is
 demo: $(VENV)/.demo ## Install, start everything, run the showcase job to its end, stop
 	@trap '$(BIN)/shoal down --data-dir $(DATA)' EXIT; set -e; \
 	$(BIN)/shoal up --detach --port 0 --data-dir $(DATA) --app $(APP); \
-	$(BIN)/shoal job start hello --data-dir $(DATA) --params '{"name": "world"}' --watch --save $(DATA)/results
+	$(BIN)/shoal job start nuclear_v2 --data-dir $(DATA) --params @examples/storybook/couple.json \
+	  --watch --save $(DATA)/results
 
 up: $(VENV)/.demo ## Start everything and keep it running
 	@$(BIN)/shoal up --data-dir $(DATA) --app $(APP)
