@@ -18,8 +18,10 @@ $$;
 
 -- Where a task that becomes ready now stands in its queue: its virtual start time, in microseconds.
 -- A step of priority is worth a minute of waiting, so nothing waits for ever behind what is urgent.
-CREATE FUNCTION shoal.order_key(p_priority int) RETURNS bigint LANGUAGE sql VOLATILE SET search_path = '' AS $$
-  SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - p_priority * 60000000::bigint
+-- Tasks of one job that become ready together add their sequence to one p_now.
+CREATE FUNCTION shoal.order_key(p_priority int, p_now timestamptz DEFAULT clock_timestamp())
+RETURNS bigint LANGUAGE sql STABLE SET search_path = '' AS $$
+  SELECT (extract(epoch FROM p_now) * 1000000)::bigint - p_priority * 60000000::bigint
 $$;
 
 -- How long a task waits after its nth failed attempt: doubling, at most an hour, minus up to half of
@@ -58,8 +60,10 @@ $$;
 -- to do: they wake by the clock then, or earlier when 'shoal_tasks' is notified.
 CREATE FUNCTION shoal.next_due_s() RETURNS double precision LANGUAGE sql
 SECURITY DEFINER SET search_path = '' AS $$
-  SELECT greatest(extract(epoch FROM min(t.run_at) - clock_timestamp()), 0)::double precision
-    FROM public.job_tasks t WHERE t.status = 'pending' AND t.delayed
+  SELECT greatest(extract(epoch FROM next.due_at - clock_timestamp()), 0)::double precision
+    FROM (SELECT min(t.run_at) AS due_at FROM public.job_tasks t
+           WHERE t.status = 'pending' AND t.delayed AND t.run_at < 'infinity') next
+   WHERE next.due_at IS NOT NULL  -- greatest() passes over nulls: no row, no answer
 $$;
 
 -- claim_work: take up to p_max_tasks ready tasks of the given types, best first, with what our worker
@@ -79,6 +83,9 @@ DECLARE
 BEGIN
   IF coalesce(length(p_worker_id), 0) = 0 OR p_claim_token IS NULL THEN
     PERFORM shoal.refuse('SH400', 'worker_id_missing', 'A claim needs the id of the worker and a token.');
+  END IF;
+  IF p_max_tasks IS NULL OR p_max_tasks < 0 THEN  -- no number would be no LIMIT
+    PERFORM shoal.refuse('SH400', 'max_tasks_missing', 'A claim says how many tasks it takes at most.');
   END IF;
   IF p_repeated THEN
     v_places := ARRAY(
@@ -176,15 +183,18 @@ END
 $$;
 
 -- What waited for these tasks has one thing less to wait for (after a failure: what ignores failures).
+-- Claimed ones too: one that ignored a failure may run while what had failed is tried again.
 CREATE FUNCTION shoal.release_dependants(p_task_ids uuid[], p_failed boolean) RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
 BEGIN
   UPDATE public.job_tasks t
-     SET waiting_on = t.waiting_on - e.n, order_key = shoal.order_key(j.priority)
+     SET waiting_on = t.waiting_on - e.n, order_key = shoal.order_key(j.priority, v_now) + t.sequence
     FROM (SELECT task_id, count(*)::int AS n FROM public.task_edges
            WHERE needs = ANY (p_task_ids) AND (NOT p_failed OR on_failure = 'ignore')
            GROUP BY task_id) e, public.jobs j
-   WHERE t.id = e.task_id AND j.id = t.job_id AND t.status = 'pending';
+   WHERE t.id = e.task_id AND j.id = t.job_id AND t.status IN ('pending', 'claimed');
   IF FOUND THEN
     PERFORM pg_notify('shoal_tasks', '');
   END IF;
@@ -220,7 +230,8 @@ BEGIN
     RETURN;
   END IF;
   RETURN QUERY
-    SELECT g.id, CASE WHEN t.status = 'complete' AND t.claim_token = g.token THEN 'already_completed'
+    SELECT g.id, CASE WHEN t.status = 'complete' AND t.worker_id = p_worker_id
+                       AND (g.token IS NULL OR t.claim_token = g.token) THEN 'already_completed'
                       ELSE 'lease_lost' END
       FROM unnest(p_task_ids, p_claim_tokens) AS g(id, token)
       LEFT JOIN public.job_tasks t ON t.id = g.id
@@ -280,7 +291,8 @@ END
 $$;
 
 -- fail_tasks: give back tasks that failed. With attempts left (and not p_permanent) they wait and come
--- back, after p_retry_after_s or the task's own back-off; else they have failed, and that spreads.
+-- back, after p_retry_after_s (at most a year) or the task's own back-off; else they have failed, and
+-- that spreads.
 -- Per task: retrying | failed | lease_lost.
 CREATE FUNCTION shoal.fail_tasks(
   p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[],
@@ -293,7 +305,8 @@ BEGIN
   PERFORM shoal.lock_tasks_and_descendants(p_task_ids);
   WITH held AS (
     SELECT t.id, g.error, NOT coalesce(g.permanent, false) AND t.attempts < t.max_attempts AS again,
-           coalesce(make_interval(secs => g.retry_after_s),
+           coalesce(CASE WHEN g.retry_after_s <> 'NaN'
+                         THEN make_interval(secs => least(greatest(g.retry_after_s, 0), 31536000)) END,
                     shoal.backoff(t.backoff_s, t.attempts, random())) AS pause
       FROM unnest(p_task_ids, p_claim_tokens, p_errors, p_permanent, p_retry_after_s)
            AS g(id, token, error, permanent, retry_after_s)

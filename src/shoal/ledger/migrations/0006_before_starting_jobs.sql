@@ -25,6 +25,13 @@ CREATE TABLE public.idempotency_keys (
 CREATE INDEX idempotency_keys_of_job ON public.idempotency_keys (job_id);
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING brin (created_at);
 
+-- Whether the system itself is calling, and not a user: nobody's claims are set, and the role may become
+-- service_role. A user whose token names no subject is not the system.
+CREATE FUNCTION shoal.is_service() RETURNS boolean LANGUAGE sql STABLE SET search_path = '' AS $$
+  SELECT auth.uid() IS NULL
+     AND pg_has_role(coalesce(nullif(current_setting('role'), 'none'), session_user), 'service_role', 'MEMBER')
+$$;
+
 -- create_job: start a job of a registered type; returns its id. It begins with one plan task, which a
 -- worker of the app that registered the type runs. May be called inside the caller's own transaction.
 --   p_user_id       for whom; a user can only start jobs for themselves and leaves it out
@@ -47,8 +54,11 @@ BEGIN
   IF v_user IS NULL THEN
     PERFORM shoal.refuse('SH400', 'job_owner_missing', 'The job has no owner.', 'A service names the user (userId, p_user_id).');
   END IF;
-  IF auth.uid() IS NOT NULL AND v_user <> auth.uid() THEN
+  IF NOT shoal.is_service() AND v_user IS DISTINCT FROM auth.uid() THEN
     PERFORM shoal.refuse('SH403', 'job_owner_foreign', 'A user starts jobs only for themselves.');
+  END IF;
+  IF NOT isfinite(p_run_at) THEN
+    PERFORM shoal.refuse('SH400', 'run_at_infinite', 'A job starts at some point in time.');
   END IF;
   IF p_idempotency_key IS NOT NULL THEN
     v_hash := sha256(convert_to(jsonb_build_array(
@@ -120,6 +130,7 @@ DECLARE
   v_plan   public.job_tasks;
   v_job    public.jobs;
   v_wrong  text;
+  v_now    timestamptz := clock_timestamp();
 BEGIN
   SELECT * INTO v_plan FROM public.job_tasks t WHERE t.id = p_task_id FOR UPDATE;
   IF v_plan.claim_token IS DISTINCT FROM p_claim_token OR v_plan.worker_id IS DISTINCT FROM p_worker_id
@@ -141,7 +152,7 @@ BEGIN
   ), edge AS MATERIALIZED (
     SELECT need.id AS needs, g.id AS task_id, coalesce(g.task ->> 'on_failure', 'fail') AS on_failure
       FROM given g
-     CROSS JOIN LATERAL jsonb_array_elements_text(coalesce(g.task -> 'needs', '[]')) AS n(name)
+     CROSS JOIN LATERAL jsonb_array_elements_text(coalesce(nullif(g.task -> 'needs', 'null'), '[]')) AS n(name)
       JOIN given need ON need.task ->> 'name' = n.name
   ), inserted AS (
     INSERT INTO public.job_tasks (id, job_id, name, task_type, executor, sequence, phase, input,
@@ -151,7 +162,8 @@ BEGIN
            coalesce(array_position(v_job.phase_names, g.task ->> 'phase'), 2),
            coalesce(g.task -> 'input', '{}'), coalesce((g.task ->> 'max_attempts')::int, 3),
            coalesce((g.task ->> 'backoff_s')::real, 5), (g.task ->> 'timeout_s')::real,
-           coalesce(i.n, 0), coalesce(i.n, 0), coalesce(o.n, 0), shoal.order_key(v_job.priority)
+           coalesce(i.n, 0), coalesce(i.n, 0), coalesce(o.n, 0),
+           shoal.order_key(v_job.priority, v_now) + g.position
       FROM given g
       LEFT JOIN (SELECT task_id, count(*)::int AS n FROM edge GROUP BY task_id) i ON i.task_id = g.id
       LEFT JOIN (SELECT needs, count(*)::int AS n FROM edge GROUP BY needs) o ON o.needs = g.id
@@ -170,27 +182,61 @@ BEGIN
 END
 $$;
 
--- What is wrong with a graph, or NULL.
+-- What is wrong with a graph, or NULL. Whatever p_graph is: nothing of it is cast before it was looked at.
 CREATE FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) RETURNS text LANGUAGE sql
 STABLE SET search_path = '' AS $$
   WITH given AS MATERIALIZED (
-    SELECT g.position, g.task, g.task ->> 'name' AS name
-      FROM jsonb_array_elements(p_graph -> 'tasks') WITH ORDINALITY AS g(task, position)
-  ), wrong AS (
-    SELECT 1 AS rank, 'a task has no name or no task_type' AS what FROM given
-     WHERE coalesce(name, '') = '' OR coalesce(task ->> 'task_type', '') = ''
-    UNION ALL
-    SELECT 2, format('two tasks are named %L', name) FROM given GROUP BY name HAVING count(*) > 1
-    UNION ALL
-    SELECT 3, format('task %L needs %L, which is not a task before it', g.name, n.name)
+    SELECT g.position, g.task, g.task ->> 'name' AS name,
+           coalesce(nullif(g.task -> 'needs', 'null'), '[]') AS needs
+      FROM jsonb_array_elements(CASE jsonb_typeof(p_graph -> 'tasks') WHEN 'array' THEN p_graph -> 'tasks'
+                                ELSE '[]' END) WITH ORDINALITY AS g(task, position)
+  ), need AS MATERIALIZED (
+    SELECT g.position, g.name, n.name AS needed
       FROM given g
-     CROSS JOIN LATERAL jsonb_array_elements_text(coalesce(g.task -> 'needs', '[]')) AS n(name)
-     WHERE NOT EXISTS (SELECT FROM given p WHERE p.name = n.name AND p.position < g.position)
+     CROSS JOIN LATERAL jsonb_array_elements_text(CASE jsonb_typeof(g.needs) WHEN 'array' THEN g.needs
+                                                  ELSE '[]' END) AS n(name)
+  ), number AS MATERIALIZED (
+    SELECT g.name, n.key,
+           CASE WHEN jsonb_typeof(n.value) = 'number' THEN n.value::numeric ELSE 'NaN' END AS value
+      FROM given g
+     CROSS JOIN LATERAL jsonb_each(CASE jsonb_typeof(g.task) WHEN 'object' THEN g.task ELSE '{}' END) AS n
+     WHERE n.key IN ('max_attempts', 'backoff_s', 'timeout_s') AND n.value <> 'null'
+  ), wrong AS (
+    SELECT 1 AS rank, 'it has no list of tasks' AS what
+     WHERE jsonb_typeof(p_graph -> 'tasks') IS DISTINCT FROM 'array'
     UNION ALL
-    SELECT 4, format('task %L is in the phase %L, which the job does not have', name, task ->> 'phase')
+    SELECT 2, 'a task has no name or no task_type, or one that is too long' FROM given
+     WHERE NOT coalesce(length(name) BETWEEN 1 AND 255, false)
+        OR NOT coalesce(length(task ->> 'task_type') BETWEEN 1 AND 127, false)
+    UNION ALL
+    SELECT 3, format('two tasks are named %L', name) FROM given GROUP BY name HAVING count(*) > 1
+    UNION ALL
+    SELECT 4, format('what task %L needs is not a list of names', name) FROM given
+     WHERE jsonb_typeof(needs) <> 'array'
+    UNION ALL
+    SELECT 5, format('task %L needs %L, which is not a task before it', n.name, n.needed) FROM need n
+     WHERE NOT EXISTS (SELECT FROM given p WHERE p.name = n.needed AND p.position < n.position)
+    UNION ALL
+    SELECT 6, format('task %L needs %L twice', name, needed) FROM need GROUP BY name, needed HAVING count(*) > 1
+    UNION ALL
+    SELECT 7, format('task %L is in the phase %L, which the job does not have', name, task ->> 'phase')
       FROM given WHERE NOT task ->> 'phase' = ANY (p_phases)
     UNION ALL
-    SELECT 5, format('the result is task %L, which the graph does not have', p_graph ->> 'result')
+    SELECT 8, format('task %L cannot be a plan', name) FROM given WHERE task ->> 'task_type' LIKE 'plan:%'
+    UNION ALL
+    SELECT 9, format('on_failure of task %L is not fail, skip or ignore', name) FROM given
+     WHERE task ->> 'on_failure' NOT IN ('fail', 'skip', 'ignore')
+    UNION ALL
+    SELECT 10, format('the executor of task %L is not worker, fleet or mesh', name) FROM given
+     WHERE task ->> 'executor' NOT IN ('worker', 'fleet', 'mesh')
+    UNION ALL
+    SELECT 11, format('max_attempts of task %L is not a whole number from 1 to 100', name) FROM number
+     WHERE key = 'max_attempts' AND NOT (value BETWEEN 1 AND 100 AND value % 1 = 0)
+    UNION ALL
+    SELECT 12, format('%s of task %L is not a number of seconds', key, name) FROM number
+     WHERE key <> 'max_attempts' AND NOT (value = 0 OR value BETWEEN 0.000001 AND 1000000000)
+    UNION ALL
+    SELECT 13, format('the result is task %L, which the graph does not have', p_graph ->> 'result')
      WHERE p_graph ->> 'result' IS NOT NULL
        AND NOT EXISTS (SELECT FROM given WHERE name = p_graph ->> 'result')
   )
@@ -204,7 +250,7 @@ SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
   NEW.public_url := NULL;
   SELECT t.job_id, coalesce(NEW.claim_token, t.claim_token) INTO NEW.job_id, NEW.claim_token
-    FROM public.job_tasks t WHERE t.id = NEW.task_id AND t.claim_token IS NOT NULL;
+    FROM public.job_tasks t WHERE t.id = NEW.task_id AND t.status = 'claimed';
   IF NOT FOUND THEN
     PERFORM shoal.refuse('SH409', 'task_not_claimed', 'The task of this artifact is not claimed.',
       'Add artifacts while the task is held, before completing it.');

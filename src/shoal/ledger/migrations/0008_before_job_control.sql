@@ -6,7 +6,7 @@ CREATE FUNCTION shoal.require_visible_job(p_job_id uuid) RETURNS void LANGUAGE p
 SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM public.jobs j
-                  WHERE j.id = p_job_id AND (auth.uid() IS NULL OR j.user_id = auth.uid())) THEN
+                  WHERE j.id = p_job_id AND (shoal.is_service() OR j.user_id = auth.uid())) THEN
     PERFORM shoal.refuse('SH404', 'job_not_found', format('There is no job %s.', p_job_id));
   END IF;
 END
@@ -16,7 +16,7 @@ CREATE FUNCTION shoal.job_of_task(p_task_id uuid) RETURNS uuid LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
   v_job uuid := (SELECT t.job_id FROM public.job_tasks t JOIN public.jobs j ON j.id = t.job_id
-                  WHERE t.id = p_task_id AND (auth.uid() IS NULL OR j.user_id = auth.uid()));
+                  WHERE t.id = p_task_id AND (shoal.is_service() OR j.user_id = auth.uid()));
 BEGIN
   IF v_job IS NULL THEN
     PERFORM shoal.refuse('SH404', 'task_not_found', format('There is no task %s.', p_task_id));
@@ -34,6 +34,8 @@ DECLARE
   v_status text;
 BEGIN
   PERFORM shoal.require_visible_job(p_job_id);
+  PERFORM FROM public.job_tasks t WHERE t.job_id = p_job_id ORDER BY t.id FOR UPDATE;
+  -- Again: while we waited for its plan task, it may have been planned.
   PERFORM FROM public.job_tasks t WHERE t.job_id = p_job_id ORDER BY t.id FOR UPDATE;
   SELECT j.status INTO v_status FROM public.jobs j WHERE j.id = p_job_id FOR NO KEY UPDATE;
   IF v_status NOT IN ('queued', 'processing') THEN
@@ -72,17 +74,28 @@ BEGIN
 END
 $$;
 
--- Put ended tasks back to pending with all their attempts, and their job back to work.
--- Returns how many. Locks: the tasks by id, then the job.
+-- Put ended tasks back to pending with all their attempts, and their job back to work. One that needs
+-- what stays failed is left as it is: it could never start. What ignored a failure and has not ended
+-- waits for what is tried again.
+-- Returns how many. Locks: the tasks and what needs them by id, then the job.
 CREATE FUNCTION shoal.retry_tasks(p_job_id uuid, p_task_ids uuid[]) RETURNS int LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
   v_again uuid[];
+  v_stuck uuid[];
+  v_now   timestamptz := clock_timestamp();
 BEGIN
-  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids) ORDER BY t.id FOR UPDATE;
+  PERFORM shoal.lock_tasks(p_task_ids);
   PERFORM FROM public.jobs j WHERE j.id = p_job_id FOR NO KEY UPDATE;
   v_again := ARRAY(SELECT t.id FROM public.job_tasks t
                     WHERE t.id = ANY (p_task_ids) AND t.status IN ('failed', 'cancelled'));
+  LOOP
+    v_stuck := ARRAY(SELECT e.task_id FROM public.task_edges e JOIN public.job_tasks n ON n.id = e.needs
+                      WHERE e.task_id = ANY (v_again) AND e.on_failure <> 'ignore'
+                        AND n.status IN ('failed', 'cancelled') AND n.id <> ALL (v_again));
+    EXIT WHEN cardinality(v_stuck) = 0;
+    v_again := ARRAY(SELECT unnest(v_again) EXCEPT SELECT unnest(v_stuck));
+  END LOOP;
   IF cardinality(v_again) = 0 THEN
     RETURN 0;
   END IF;
@@ -95,13 +108,18 @@ BEGIN
   END;
   UPDATE public.job_tasks t
      SET status = 'pending', attempts = 0, worker_id = NULL, claim_token = NULL, claimed_at = NULL,
-         finished_at = NULL, delayed = false, run_at = NULL, order_key = shoal.order_key(j.priority),
+         finished_at = NULL, delayed = false, run_at = NULL,
+         order_key = shoal.order_key(j.priority, v_now) + t.sequence,
          waiting_on = (SELECT count(*) FROM public.task_edges e JOIN public.job_tasks n ON n.id = e.needs
                         WHERE e.task_id = t.id AND n.status <> 'complete'
                           AND (n.id = ANY (v_again) OR n.status IN ('pending', 'claimed')
                                OR e.on_failure <> 'ignore'))
     FROM public.jobs j
    WHERE t.id = ANY (v_again) AND j.id = p_job_id;
+  UPDATE public.job_tasks t SET waiting_on = t.waiting_on + e.n
+    FROM (SELECT task_id, count(*)::int AS n FROM public.task_edges
+           WHERE needs = ANY (v_again) AND task_id <> ALL (v_again) GROUP BY task_id) e
+   WHERE t.id = e.task_id AND t.status IN ('pending', 'claimed');
   PERFORM pg_notify('shoal_tasks', '');
   RETURN cardinality(v_again);
 END
@@ -123,7 +141,8 @@ BEGIN
 END
 $$;
 
--- retry_task: try one ended task again, and what did not run because of it.
+-- retry_task: try one ended task again, and what did not run because of it. Refused while something that
+-- the task needs stays failed.
 CREATE FUNCTION public.retry_task(p_task_id uuid) RETURNS int LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
@@ -135,7 +154,10 @@ BEGIN
       SELECT p_task_id
       UNION SELECT e.task_id FROM below JOIN public.task_edges e ON e.needs = below.id
     ) SELECT id FROM below));
-  IF v_retried = 0 THEN
+  IF EXISTS (SELECT FROM public.job_tasks t WHERE t.id = p_task_id AND t.status IN ('failed', 'cancelled')) THEN
+    PERFORM shoal.refuse('SH409', 'needs_failed', 'A task that it needs failed or was cancelled.',
+      'Try that one again, or the whole job.');
+  ELSIF v_retried = 0 THEN
     PERFORM shoal.refuse('SH409', 'nothing_to_retry', 'The task has not failed, nor was it cancelled.');
   END IF;
   RETURN v_retried;
@@ -143,14 +165,19 @@ END
 $$;
 
 -- add_logs: lines that tasks wrote, for those this worker still holds or has just completed.
+-- Locks: a share of the tasks, by id; else the foreign key would take them in the order of the lines.
 CREATE FUNCTION shoal.add_logs(
   p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_at timestamptz[], p_levels text[], p_lines text[]
 ) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
+  WITH own AS MATERIALIZED (
+    SELECT t.id, t.job_id, t.claim_token FROM public.job_tasks t
+     WHERE t.id = ANY (p_task_ids) AND t.worker_id = p_worker_id ORDER BY t.id FOR KEY SHARE
+  )
   INSERT INTO public.task_logs (job_id, task_id, at, level, line)
-  SELECT t.job_id, t.id, g.at, g.level, left(g.line, 4096)
+  SELECT own.job_id, own.id, g.at, g.level, left(g.line, 4096)
     FROM unnest(p_task_ids, p_claim_tokens, p_at, p_levels, p_lines) WITH ORDINALITY
          AS g(id, token, at, level, line, position)
-    JOIN public.job_tasks t ON t.id = g.id AND t.claim_token = g.token AND t.worker_id = p_worker_id
+    JOIN own ON own.id = g.id AND own.claim_token = g.token
    ORDER BY g.position
 $$;
 
