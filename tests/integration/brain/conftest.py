@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from shoal.brain.connection import Brain
-from shoal.brain.settings import BrainSettings
+from tests.support.generations import binary_of_valkey
 
 from .valkey_server import ValkeyServer
 
@@ -21,8 +21,9 @@ def short_folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-async def valkey(short_folder: Path) -> AsyncIterator[ValkeyServer]:
+async def valkey(short_folder: Path, valkey_generation: str) -> AsyncIterator[ValkeyServer]:
     server = ValkeyServer.on_socket(short_folder)
+    server.binary = binary_of_valkey(valkey_generation)
     await server.start()
     yield server
     await server.stop()
@@ -31,14 +32,6 @@ async def valkey(short_folder: Path) -> AsyncIterator[ValkeyServer]:
 @pytest.fixture
 def valkey_url(valkey: ValkeyServer) -> str:
     return valkey.url
-
-
-@pytest.fixture
-async def brain(valkey_url: str) -> AsyncIterator[Brain]:
-    brain = Brain(BrainSettings(redis_url=valkey_url))
-    await brain.start()
-    yield brain
-    await brain.stop()
 
 
 @pytest.fixture

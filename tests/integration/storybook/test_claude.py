@@ -6,8 +6,8 @@ from contextlib import closing
 
 import anthropic
 import pytest
-from examples.storybook import claude as claude_writer
 
+from examples.storybook import claude as claude_writer
 from shoal.app.failures import PermanentFailure, RetryAfter
 from tests.unit.storybook.samples import charts
 

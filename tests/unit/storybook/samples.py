@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
 from examples.storybook.charts import Charts, draw_charts
 from examples.storybook.document import Document
 from examples.storybook.people import NuclearParams

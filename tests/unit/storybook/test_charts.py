@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+
 from examples.storybook.charts import draw_chart
 from examples.storybook.people import Person
 from examples.storybook.sky import moon_longitude, sun_longitude

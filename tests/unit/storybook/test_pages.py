@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from examples.storybook.document import Document
-from examples.storybook.pages import set_book, set_chapter
 from pypdf import PdfReader
 from pypdf.generic import DictionaryObject
+
+from examples.storybook.document import Document
+from examples.storybook.pages import set_book, set_chapter
 
 from .samples import document
 

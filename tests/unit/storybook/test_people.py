@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 import pytest
+
 from examples.storybook.app import nuclear_v2
 from examples.storybook.people import NuclearParams
-
 from shoal.runtime.errors import Invalid
 
 from .samples import couple

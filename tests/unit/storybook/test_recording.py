@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from examples.storybook.recording import record
 from examples.storybook.voice import BYTES_PER_SAMPLE, speak
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
 from examples.storybook.document import Document
 from examples.storybook.people import System
 from examples.storybook.writer import write

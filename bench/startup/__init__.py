@@ -1,0 +1,1 @@
+"""How fast ``shoal up`` is ready, and how much memory it takes."""

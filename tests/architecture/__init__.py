@@ -1,0 +1,1 @@
+"""The rules of the house that are about files; those about imports are in .importlinter (``make check``)."""

@@ -1,0 +1,42 @@
+"""Watching transactions meet: a call that waits for a lock, and what the ledger refuses."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import asyncpg
+import pytest
+
+from shoal.ledger.errors import translate
+from shoal.runtime.errors import ShoalError
+from tests.integration.jobs.ledger_client import LedgerClient
+
+Answer = TypeVar("Answer")
+
+IS_WAITING = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1"
+LOOK_EVERY_S = 0.002
+DEADLINE_S = 10.0
+
+
+async def begun_and_waiting(
+    call: Coroutine[Any, Any, Answer], *, of: LedgerClient, seen_by: LedgerClient
+) -> "asyncio.Task[Answer]":
+    """Start a call on the connection ``of``; return once it waits for a lock somebody else holds."""
+    pid = of.connection.get_server_pid()
+    task = asyncio.create_task(call)
+    async with asyncio.timeout(DEADLINE_S):
+        while not await seen_by.connection.fetchval(IS_WAITING, pid):
+            assert not task.done(), f"it did not wait: {task}"
+            await asyncio.sleep(LOOK_EVERY_S)
+    return task
+
+
+@contextmanager
+def refused(kind: type[ShoalError], code: str) -> Iterator[None]:
+    """The ledger says no, with this code."""
+    with pytest.raises(asyncpg.PostgresError) as caught:
+        yield
+    error = translate(caught.value)
+    assert error is not None, f"not one of our refusals: {caught.value!r}"
+    assert (type(error), error.code) == (kind, code)

@@ -1,0 +1,1544 @@
+-- What the migrations make. Written by: python -m tests.integration.ledger.schema_dump
+CREATE SCHEMA auth;
+
+CREATE SCHEMA shoal;
+
+CREATE DOMAIN shoal.attempt_limit AS integer
+	CONSTRAINT attempt_limit_check CHECK (((VALUE >= 1) AND (VALUE <= 100)));
+
+CREATE DOMAIN shoal.error_text AS text
+	CONSTRAINT error_fits CHECK ((length(VALUE) <= 16384));
+
+CREATE DOMAIN shoal.executor AS text
+	CONSTRAINT executor_check CHECK ((VALUE = ANY (ARRAY['worker'::text, 'fleet'::text, 'mesh'::text])));
+
+CREATE DOMAIN shoal.job_params AS jsonb
+	CONSTRAINT job_params_fit CHECK ((octet_length((VALUE)::text) <= 65536));
+
+CREATE DOMAIN shoal.seconds AS real
+	CONSTRAINT seconds_check CHECK (((VALUE >= (0)::double precision) AND (VALUE < 'Infinity'::real)));
+
+CREATE DOMAIN shoal.short_name AS text
+	CONSTRAINT short_name_check CHECK ((length(VALUE) <= 255));
+
+CREATE DOMAIN shoal.task_input AS jsonb
+	CONSTRAINT task_input_fits CHECK ((octet_length((VALUE)::text) <= 65536));
+
+CREATE DOMAIN shoal.task_output AS jsonb
+	CONSTRAINT task_output_fits CHECK ((octet_length((VALUE)::text) <= 65536));
+
+CREATE DOMAIN shoal.task_status AS text
+	CONSTRAINT task_status_check CHECK ((VALUE = ANY (ARRAY['pending'::text, 'claimed'::text, 'complete'::text, 'failed'::text, 'cancelled'::text])));
+
+CREATE DOMAIN shoal.type_name AS text
+	CONSTRAINT type_name_check CHECK (((length(VALUE) >= 1) AND (length(VALUE) <= 127)));
+
+CREATE FUNCTION auth.jwt() RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+      SELECT coalesce(nullif(current_setting('request.jwt.claims', true), ''), '{}')::jsonb
+    $$;
+
+CREATE FUNCTION auth.uid() RETURNS uuid
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+      SELECT nullif(auth.jwt() ->> 'sub', '')::uuid
+    $$;
+
+CREATE FUNCTION public.cancel_job(p_job_id uuid, p_reason text DEFAULT 'Cancelled.'::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_status text;
+BEGIN
+  PERFORM shoal.require_visible_job(p_job_id);
+  PERFORM FROM public.job_tasks t WHERE t.job_id = p_job_id ORDER BY t.id FOR UPDATE;
+  -- Again: while we waited for its plan task, it may have been planned.
+  PERFORM FROM public.job_tasks t WHERE t.job_id = p_job_id ORDER BY t.id FOR UPDATE;
+  SELECT j.status INTO v_status FROM public.jobs j WHERE j.id = p_job_id FOR NO KEY UPDATE;
+  IF v_status NOT IN ('queued', 'processing') THEN
+    RETURN v_status;
+  END IF;
+  UPDATE public.jobs j
+     SET status = 'cancelled', error = left(p_reason, 16384), finished_at = clock_timestamp(),
+         updated_at = clock_timestamp()
+   WHERE j.id = p_job_id;
+  UPDATE public.job_tasks t
+     SET status = 'cancelled', error = left(p_reason, 16384), delayed = false, finished_at = clock_timestamp()
+   WHERE t.job_id = p_job_id AND t.status IN ('pending', 'claimed');
+  DELETE FROM public.task_leases l USING public.job_tasks t WHERE t.job_id = p_job_id AND l.task_id = t.id;
+  PERFORM pg_notify('shoal_cancelled', '');
+  RETURN 'cancelled';
+END
+$$;
+
+CREATE FUNCTION public.cancel_task(p_task_id uuid, p_reason text DEFAULT 'Cancelled.'::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.job_of_task(p_task_id);
+  PERFORM shoal.lock_tasks_and_descendants(ARRAY[p_task_id]);
+  UPDATE public.job_tasks t
+     SET status = 'cancelled', error = left(p_reason, 16384), delayed = false, finished_at = clock_timestamp()
+   WHERE t.id = p_task_id AND t.status IN ('pending', 'claimed');
+  IF FOUND THEN
+    DELETE FROM public.task_leases l WHERE l.task_id = p_task_id;
+    PERFORM shoal.spread_failure(ARRAY[p_task_id]);
+    PERFORM pg_notify('shoal_cancelled', '');
+  END IF;
+  RETURN (SELECT t.status FROM public.job_tasks t WHERE t.id = p_task_id);
+END
+$$;
+
+CREATE FUNCTION shoal.uuid7() RETURNS uuid
+    LANGUAGE sql PARALLEL SAFE
+    AS $$SELECT pg_catalog.uuidv7()$$;
+
+CREATE TABLE public.job_tasks (
+    id uuid DEFAULT shoal.uuid7() NOT NULL,
+    job_id uuid NOT NULL,
+    name shoal.short_name DEFAULT ''::text NOT NULL,
+    task_type shoal.type_name NOT NULL,
+    executor shoal.executor DEFAULT 'worker'::text NOT NULL,
+    sequence integer DEFAULT 0 NOT NULL,
+    phase smallint DEFAULT 1 NOT NULL,
+    status shoal.task_status DEFAULT 'pending'::text NOT NULL,
+    input shoal.task_input DEFAULT '{}'::jsonb NOT NULL,
+    output shoal.task_output,
+    error shoal.error_text,
+    worker_id shoal.short_name,
+    claim_token uuid,
+    claimed_at timestamp with time zone,
+    lease_s integer DEFAULT 180 NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    max_attempts shoal.attempt_limit DEFAULT 3 NOT NULL,
+    backoff_s shoal.seconds DEFAULT 5 NOT NULL,
+    timeout_s shoal.seconds,
+    waiting_on integer DEFAULT 0 NOT NULL,
+    fan_in integer DEFAULT 0 NOT NULL,
+    fan_out integer DEFAULT 0 NOT NULL,
+    delayed boolean DEFAULT false NOT NULL,
+    run_at timestamp with time zone,
+    order_key bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT job_tasks_waiting_on_check CHECK ((waiting_on >= 0)),
+    CONSTRAINT task_claim_is_whole CHECK ((((status)::text <> 'claimed'::text) OR ((worker_id IS NOT NULL) AND (claim_token IS NOT NULL) AND (claimed_at IS NOT NULL))))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.1');
+
+CREATE FUNCTION public.claim_tasks(p_worker_id text, p_max_tasks integer, p_task_types text[], p_claim_token uuid DEFAULT NULL::uuid) RETURNS SETOF public.job_tasks
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_claimed uuid[] := ARRAY(
+    SELECT w.task_id FROM shoal.claim_work(p_worker_id, p_max_tasks, p_task_types, 180,
+      coalesce(p_claim_token, gen_random_uuid()), p_claim_token IS NOT NULL) w);
+BEGIN
+  RETURN QUERY
+    SELECT t.* FROM unnest(v_claimed) WITH ORDINALITY AS c(id, position)
+      JOIN public.job_tasks t ON t.id = c.id ORDER BY c.position;
+END
+$$;
+
+CREATE FUNCTION public.complete_task(p_task_id uuid, p_worker_id text, p_output jsonb DEFAULT NULL::jsonb, p_claim_token uuid DEFAULT NULL::uuid) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  SELECT NOT EXISTS (
+    SELECT FROM shoal.complete_tasks(p_worker_id, ARRAY[p_task_id], ARRAY[p_claim_token], ARRAY[p_output])
+     WHERE verdict = 'lease_lost')
+$$;
+
+CREATE FUNCTION public.create_job(p_type text, p_params jsonb DEFAULT '{}'::jsonb, p_user_id uuid DEFAULT NULL::uuid, p_priority integer DEFAULT 0, p_unique_key text DEFAULT NULL::text, p_on_conflict text DEFAULT 'reject'::text, p_run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_idempotency_key text DEFAULT NULL::text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_user   uuid := coalesce(p_user_id, auth.uid());
+  v_phases jsonb;
+  v_job    uuid;
+  v_hash   bytea;
+BEGIN
+  IF v_user IS NULL THEN
+    PERFORM shoal.refuse('SH400', 'job_owner_missing', 'The job has no owner.', 'A service names the user (userId, p_user_id).');
+  END IF;
+  IF NOT shoal.is_service() AND v_user IS DISTINCT FROM auth.uid() THEN
+    PERFORM shoal.refuse('SH403', 'job_owner_foreign', 'A user starts jobs only for themselves.');
+  END IF;
+  IF NOT isfinite(p_run_at) THEN
+    PERFORM shoal.refuse('SH400', 'run_at_infinite', 'A job starts at some point in time.');
+  END IF;
+  IF p_idempotency_key IS NOT NULL THEN
+    v_hash := sha256(convert_to(jsonb_build_array(
+      p_type, p_params, p_priority, p_unique_key, p_on_conflict, p_run_at)::text, 'UTF8'));
+    INSERT INTO public.idempotency_keys (user_id, key, request_hash)
+    VALUES (v_user, p_idempotency_key, v_hash) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      SELECT k.job_id INTO v_job FROM public.idempotency_keys k
+       WHERE k.user_id = v_user AND k.key = p_idempotency_key AND k.request_hash = v_hash;
+      IF NOT FOUND THEN
+        PERFORM shoal.refuse('SH409', 'idempotency_key_reused',
+          'This idempotency key was used for another request.', 'Use a new key for a new request.');
+      END IF;
+      RETURN v_job;
+    END IF;
+  END IF;
+  SELECT t.phases INTO v_phases FROM public.job_types t WHERE t.type = p_type;
+  IF NOT FOUND THEN
+    PERFORM shoal.refuse('SH404', 'unknown_job_type', format('There is no job type %L.', p_type),
+      'Start a worker whose app declares it; a worker registers its job types when it starts.');
+  END IF;
+  LOOP
+    INSERT INTO public.jobs (user_id, type, params, priority, unique_key,
+                             phase_names, phase_ends, phase_total, phase_done)
+    SELECT v_user, p_type, p_params, p_priority, p_unique_key,
+           array_agg(p.name ORDER BY p.position), array_agg(p.ends ORDER BY p.position),
+           array_agg(0), array_agg(0)
+      FROM (
+        SELECT 0 AS position, 'planning' AS name, 0::real AS ends
+        UNION ALL
+        SELECT d.position, d.phase ->> 'name', (d.phase ->> 'ends')::real
+          FROM jsonb_array_elements(v_phases) WITH ORDINALITY AS d(phase, position)
+        UNION ALL
+        SELECT 1, 'processing', 100 WHERE jsonb_array_length(v_phases) = 0
+      ) p
+    ON CONFLICT (user_id, type, unique_key)
+      WHERE unique_key IS NOT NULL AND status IN ('queued', 'processing') DO NOTHING
+    RETURNING id INTO v_job;
+    EXIT WHEN v_job IS NOT NULL;
+    SELECT j.id INTO v_job FROM public.jobs j
+     WHERE j.user_id = v_user AND j.type = p_type AND j.unique_key = p_unique_key
+       AND j.status IN ('queued', 'processing');
+    IF FOUND AND p_on_conflict = 'existing' THEN
+      UPDATE public.idempotency_keys SET job_id = v_job WHERE user_id = v_user AND key = p_idempotency_key;
+      RETURN v_job;
+    ELSIF FOUND THEN
+      PERFORM shoal.refuse('SH409', 'job_exists',
+        format('A %s job with the key %L is alive: %s.', p_type, p_unique_key, v_job),
+        'Wait for it, cancel it, or ask for the existing one.');
+    END IF;
+  END LOOP;
+  INSERT INTO public.job_tasks (job_id, name, task_type, phase, order_key, delayed, run_at)
+  VALUES (v_job, 'plan', 'plan:' || p_type, 1, shoal.order_key(p_priority),
+          coalesce(p_run_at > clock_timestamp(), false), p_run_at);
+  UPDATE public.idempotency_keys SET job_id = v_job WHERE user_id = v_user AND key = p_idempotency_key;
+  PERFORM pg_notify('shoal_tasks', '');
+  RETURN v_job;
+END
+$$;
+
+CREATE FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text DEFAULT ''::text, p_claim_token uuid DEFAULT NULL::uuid) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  SELECT verdict <> 'lease_lost'
+    FROM shoal.fail_tasks(p_worker_id, ARRAY[p_task_id], ARRAY[p_claim_token], ARRAY[p_error],
+      ARRAY[false], ARRAY[NULL::real])
+$$;
+
+CREATE FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid DEFAULT NULL::uuid) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  SELECT EXISTS (
+    SELECT FROM shoal.heartbeat_tasks(p_worker_id, ARRAY[p_task_id], ARRAY[p_claim_token],
+      ARRAY[(SELECT l.progress FROM public.task_leases l WHERE l.task_id = p_task_id)],
+      ARRAY[(SELECT l.message FROM public.task_leases l WHERE l.task_id = p_task_id)]))
+$$;
+
+CREATE FUNCTION public.reclaim_stale_tasks() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_stale   uuid[];
+  v_failed  uuid[];
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('shoal.reclaim_stale_tasks', 0)) THEN
+    RETURN 0;
+  END IF;
+  SELECT array_agg(id) INTO v_stale FROM shoal.stale_tasks;
+  IF v_stale IS NULL THEN
+    RETURN 0;
+  END IF;
+  PERFORM shoal.lock_tasks_and_descendants(v_stale);
+  WITH ended AS (
+    UPDATE public.job_tasks t
+       SET status = CASE WHEN t.attempts < t.max_attempts THEN 'pending' ELSE 'failed' END,
+           error = format('Worker %s fell silent during attempt %s.', t.worker_id, t.attempts),
+           worker_id = NULL, claim_token = NULL, claimed_at = NULL,
+           finished_at = CASE WHEN t.attempts >= t.max_attempts THEN clock_timestamp() END
+      FROM shoal.stale_tasks s  -- looked at again: it may have stirred while we waited for the locks
+     WHERE t.id = s.id AND t.id = ANY (v_stale)
+    RETURNING t.id, t.status
+  )
+  SELECT array_agg(id), array_agg(id) FILTER (WHERE status = 'failed') INTO v_stale, v_failed FROM ended;
+  DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_stale);
+  IF v_failed IS NOT NULL THEN
+    PERFORM shoal.spread_failure(v_failed);
+  END IF;
+  PERFORM pg_notify('shoal_tasks', '');
+  RETURN coalesce(cardinality(v_stale), 0);
+END
+$$;
+
+CREATE FUNCTION public.retry_job(p_job_id uuid) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_retried int;
+BEGIN
+  PERFORM shoal.require_visible_job(p_job_id);
+  v_retried := shoal.retry_tasks(p_job_id, ARRAY(
+    SELECT t.id FROM public.job_tasks t WHERE t.job_id = p_job_id AND t.status IN ('failed', 'cancelled')));
+  IF v_retried = 0 THEN
+    PERFORM shoal.refuse('SH409', 'nothing_to_retry', 'No task of the job failed or was cancelled.');
+  END IF;
+  RETURN v_retried;
+END
+$$;
+
+CREATE FUNCTION public.retry_task(p_task_id uuid) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_retried int;
+  v_job     uuid := shoal.job_of_task(p_task_id);
+BEGIN
+  v_retried := shoal.retry_tasks(v_job, ARRAY(
+    WITH RECURSIVE below(id) AS (
+      SELECT p_task_id
+      UNION SELECT e.task_id FROM below JOIN public.task_edges e ON e.needs = below.id
+    ) SELECT id FROM below));
+  IF EXISTS (SELECT FROM public.job_tasks t WHERE t.id = p_task_id AND t.status IN ('failed', 'cancelled')) THEN
+    PERFORM shoal.refuse('SH409', 'needs_failed', 'A task that it needs failed or was cancelled.',
+      'Try that one again, or the whole job.');
+  ELSIF v_retried = 0 THEN
+    PERFORM shoal.refuse('SH409', 'nothing_to_retry', 'The task has not failed, nor was it cancelled.');
+  END IF;
+  RETURN v_retried;
+END
+$$;
+
+CREATE FUNCTION shoal.add_artifacts(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_artifacts jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM FROM public.job_tasks t
+    WHERE t.id = p_task_id AND t.status = 'claimed' AND t.claim_token = p_claim_token
+      AND t.worker_id = p_worker_id FOR KEY SHARE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  INSERT INTO public.job_artifacts (job_id, task_id, claim_token, name, artifact_type, storage_path,
+    content_type, file_size_bytes, duration_seconds, sha256)
+  SELECT NULL, p_task_id, p_claim_token, a.name, a.artifact_type, a.storage_path, a.content_type,
+         a.file_size_bytes, a.duration_seconds, a.sha256
+    FROM jsonb_to_recordset(p_artifacts) AS a(name text, artifact_type text, storage_path text,
+      content_type text, file_size_bytes bigint, duration_seconds float, sha256 text)
+  ON CONFLICT (task_id, claim_token, storage_path) DO NOTHING;
+  RETURN true;
+END
+$$;
+
+CREATE FUNCTION shoal.add_at(counters integer[], positions integer[], ns integer[]) RETURNS integer[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO ''
+    AS $$
+BEGIN
+  FOR k IN 1 .. coalesce(cardinality(positions), 0) LOOP
+    counters[positions[k]] := coalesce(counters[positions[k]], 0) + ns[k];
+  END LOOP;
+  RETURN counters;
+END
+$$;
+
+CREATE FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_at timestamp with time zone[], p_levels text[], p_lines text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  WITH own AS MATERIALIZED (
+    SELECT t.id, t.job_id, t.claim_token FROM public.job_tasks t
+     WHERE t.id = ANY (p_task_ids) AND t.worker_id = p_worker_id ORDER BY t.id FOR KEY SHARE
+  )
+  INSERT INTO public.task_logs (job_id, task_id, at, level, line)
+  SELECT own.job_id, own.id, g.at, g.level, left(g.line, 4096)
+    FROM unnest(p_task_ids, p_claim_tokens, p_at, p_levels, p_lines) WITH ORDINALITY
+         AS g(id, token, at, level, line, position)
+    JOIN own ON own.id = g.id AND own.claim_token = g.token
+   ORDER BY g.position
+$$;
+
+CREATE FUNCTION shoal.adopt_artifact() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  NEW.public_url := NULL;
+  SELECT t.job_id, coalesce(NEW.claim_token, t.claim_token) INTO NEW.job_id, NEW.claim_token
+    FROM public.job_tasks t WHERE t.id = NEW.task_id AND t.status = 'claimed';
+  IF NOT FOUND THEN
+    PERFORM shoal.refuse('SH409', 'task_not_claimed', 'The task of this artifact is not claimed.',
+      'Add artifacts while the task is held, before completing it.');
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION shoal.backoff(p_base_s real, p_attempt integer, p_chance double precision) RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO ''
+    AS $$
+  SELECT make_interval(secs =>
+    least(p_base_s * power(2, least(greatest(p_attempt, 1) - 1, 30)), 3600) * (1 - p_chance / 2))
+$$;
+
+CREATE FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) RETURNS TABLE(task_id uuid, job_id uuid, user_id uuid, job_type text, task_name text, task_type text, attempt integer, max_attempts integer, timeout_s real, input jsonb, needs jsonb)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_places tid[] := '{}';  -- where the rows are; they stay there while we hold their locks
+BEGIN
+  IF coalesce(length(p_worker_id), 0) = 0 OR p_claim_token IS NULL THEN
+    PERFORM shoal.refuse('SH400', 'worker_id_missing', 'A claim needs the id of the worker and a token.');
+  END IF;
+  IF p_max_tasks IS NULL OR p_max_tasks < 0 THEN  -- no number would be no LIMIT
+    PERFORM shoal.refuse('SH400', 'max_tasks_missing', 'A claim says how many tasks it takes at most.');
+  END IF;
+  IF p_repeated THEN
+    v_places := ARRAY(
+      SELECT t.ctid FROM public.job_tasks t
+       WHERE t.status = 'claimed' AND t.claim_token = p_claim_token AND t.worker_id = p_worker_id FOR UPDATE);
+  END IF;
+  IF cardinality(v_places) = 0 THEN
+    PERFORM shoal.promote_due_tasks();
+    v_places := ARRAY(
+      SELECT r.place
+        FROM unnest(p_task_types) AS wanted(task_type)
+       CROSS JOIN LATERAL (
+         SELECT t.ctid AS place, t.order_key, t.id FROM public.job_tasks t
+          WHERE t.task_type = wanted.task_type
+            AND t.status = 'pending' AND t.waiting_on = 0 AND NOT t.delayed AND t.executor = 'worker'
+          ORDER BY t.order_key, t.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
+       ) r
+       ORDER BY r.order_key, r.id LIMIT p_max_tasks);
+  END IF;
+  IF cardinality(v_places) = 0 THEN
+    RETURN;
+  END IF;
+  RETURN QUERY
+    WITH claimed AS (
+      UPDATE public.job_tasks t
+         SET status = 'claimed', worker_id = p_worker_id, claim_token = p_claim_token,
+             claimed_at = clock_timestamp(), lease_s = p_lease_s,
+             attempts = t.attempts + (t.status = 'pending')::int
+       WHERE t.ctid = ANY (v_places)
+      RETURNING t.id, t.job_id, t.name, t.task_type, t.attempts, t.max_attempts, t.timeout_s, t.input,
+                t.fan_in, t.order_key
+    )
+    SELECT c.id, c.job_id, j.user_id, j.type, c.name::text, c.task_type::text, c.attempts, c.max_attempts::int,
+           c.timeout_s::real, CASE WHEN c.task_type LIKE 'plan:%' THEN j.params::jsonb ELSE c.input::jsonb END,
+           CASE WHEN c.fan_in > 0 THEN (
+             SELECT jsonb_object_agg(n.name, n.output) FROM public.task_edges e
+               JOIN public.job_tasks n ON n.id = e.needs WHERE e.task_id = c.id) END
+      FROM claimed c
+      JOIN public.jobs j ON j.id = c.job_id
+     ORDER BY c.order_key, c.id;
+END
+$$;
+
+CREATE FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]) RETURNS TABLE(task_id uuid, verdict text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_done    uuid[];
+  v_feeding uuid[];
+BEGIN
+  PERFORM shoal.lock_tasks(p_task_ids);
+  WITH done AS (
+    UPDATE public.job_tasks t
+       SET status = 'complete', output = g.output, error = NULL, finished_at = clock_timestamp()
+      FROM unnest(p_task_ids, p_claim_tokens, p_outputs) AS g(id, token, output)
+     WHERE t.id = g.id AND t.status = 'claimed' AND t.worker_id = p_worker_id
+       AND (g.token IS NULL OR t.claim_token = g.token)
+    RETURNING t.id, t.fan_out
+  )
+  SELECT array_agg(id), array_agg(id) FILTER (WHERE fan_out > 0) INTO v_done, v_feeding FROM done;
+  IF v_feeding IS NOT NULL THEN
+    PERFORM shoal.release_dependants(v_feeding, false);
+  END IF;
+  DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_done);
+  IF cardinality(v_done) = cardinality(p_task_ids) THEN
+    RETURN;
+  END IF;
+  RETURN QUERY
+    SELECT g.id, CASE WHEN t.status = 'complete' AND t.worker_id = p_worker_id
+                       AND (g.token IS NULL OR t.claim_token = g.token) THEN 'already_completed'
+                      ELSE 'lease_lost' END
+      FROM unnest(p_task_ids, p_claim_tokens) AS g(id, token)
+      LEFT JOIN public.job_tasks t ON t.id = g.id
+     WHERE NOT g.id = ANY (coalesce(v_done, '{}'));
+END
+$$;
+
+CREATE FUNCTION shoal.count_new_tasks() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM FROM public.jobs j WHERE j.id IN (SELECT job_id FROM inserted) ORDER BY j.id FOR NO KEY UPDATE;
+  UPDATE public.jobs j
+     SET tasks_total = j.tasks_total + d.n,
+         tasks_open = j.tasks_open + d.opened,
+         phase_total = shoal.add_at(j.phase_total, d.phases, d.ns),
+         phase_done = shoal.add_at(j.phase_done, d.phases, d.dones),
+         updated_at = clock_timestamp()
+    FROM (
+      SELECT p.job_id, sum(p.n)::int AS n, sum(p.opened)::int AS opened,
+             array_agg(p.phase) AS phases, array_agg(p.n) AS ns, array_agg(p.done) AS dones
+        FROM (
+          SELECT i.job_id, i.phase::int AS phase, count(*)::int AS n,
+                 count(*) FILTER (WHERE i.status IN ('pending', 'claimed'))::int AS opened,
+                 count(*) FILTER (WHERE i.status = 'complete')::int AS done
+            FROM inserted i GROUP BY i.job_id, i.phase
+        ) p
+       GROUP BY p.job_id
+    ) d
+   WHERE j.id = d.job_id;
+  RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION shoal.count_task_changes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_jobs     uuid[];
+  v_phases   int[];
+  v_opened   int[];
+  v_done     int[];
+  v_failed   int[];
+  v_cancelled int[];
+  v_counts   boolean;
+BEGIN
+  SELECT array_agg(c.job_id), array_agg(c.phase), array_agg(c.opened), array_agg(c.done), array_agg(c.failed),
+         array_agg(c.cancelled), bool_or(c.opened <> 0 OR c.failed <> 0 OR c.cancelled <> 0)
+    INTO v_jobs, v_phases, v_opened, v_done, v_failed, v_cancelled, v_counts
+    FROM (
+      SELECT n.job_id, n.phase::int AS phase,
+             sum((n.status IN ('pending', 'claimed'))::int
+                 - (o.status IN ('pending', 'claimed'))::int)::int AS opened,
+             sum((n.status = 'complete')::int - (o.status = 'complete')::int)::int AS done,
+             sum((n.status = 'failed')::int - (o.status = 'failed')::int)::int AS failed,
+             sum((n.status = 'cancelled')::int - (o.status = 'cancelled')::int)::int AS cancelled
+        FROM before o JOIN after n ON n.id = o.id
+       WHERE n.status <> o.status
+       GROUP BY n.job_id, n.phase
+    ) c;
+  IF v_jobs IS NULL THEN
+    RETURN NULL;
+  END IF;
+
+  PERFORM FROM public.jobs j
+    WHERE j.id = ANY (v_jobs) AND (v_counts OR j.status = 'queued')
+    ORDER BY j.id FOR NO KEY UPDATE;
+  UPDATE public.jobs j
+     SET tasks_open = j.tasks_open + d.opened,
+         tasks_failed = j.tasks_failed + d.failed,
+         tasks_cancelled = j.tasks_cancelled + d.cancelled,
+         phase_done = shoal.add_at(j.phase_done, d.phases, d.dones),
+         status = s.status,
+         started_at = coalesce(j.started_at, clock_timestamp()),
+         finished_at = CASE WHEN s.ends THEN clock_timestamp() WHEN s.status = 'processing' THEN NULL
+                            ELSE j.finished_at END,
+         result = CASE WHEN s.ends AND s.status = 'complete' THEN
+                    (SELECT t.output FROM public.job_tasks t WHERE t.id = j.result_task_id) END,
+         error = CASE WHEN s.ends AND s.status = 'failed' THEN
+                   (SELECT left(t.error, 16384) FROM public.job_tasks t
+                     WHERE t.job_id = j.id AND t.status = 'failed' ORDER BY t.finished_at, t.id LIMIT 1)
+                   WHEN s.status = 'cancelled' THEN j.error END,
+         updated_at = clock_timestamp()
+    FROM (
+      SELECT c.job_id, sum(c.opened)::int AS opened, sum(c.failed)::int AS failed,
+             sum(c.cancelled)::int AS cancelled, array_agg(c.phase) AS phases,
+             array_agg(c.done) AS dones
+        FROM unnest(v_jobs, v_phases, v_opened, v_done, v_failed, v_cancelled)
+             AS c(job_id, phase, opened, done, failed, cancelled)
+       GROUP BY c.job_id
+    ) d
+    JOIN public.jobs now ON now.id = d.job_id
+    CROSS JOIN LATERAL (SELECT now.tasks_open + d.opened = 0 AS ends) e
+    CROSS JOIN LATERAL (
+      SELECT e.ends, CASE
+               WHEN now.status = 'cancelled' THEN 'cancelled'
+               WHEN NOT e.ends THEN 'processing'
+               WHEN now.tasks_failed + d.failed > 0 THEN 'failed'
+               WHEN now.tasks_cancelled + d.cancelled = now.tasks_total THEN 'cancelled'
+               ELSE 'complete' END AS status
+    ) s
+   WHERE j.id = d.job_id AND (v_counts OR j.status = 'queued');
+  RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) RETURNS TABLE(task_id uuid, verdict text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_failed uuid[];
+  v_retrying uuid[];
+BEGIN
+  PERFORM shoal.lock_tasks_and_descendants(p_task_ids);
+  WITH held AS (
+    SELECT t.id, g.error, NOT coalesce(g.permanent, false) AND t.attempts < t.max_attempts AS again,
+           coalesce(CASE WHEN g.retry_after_s <> 'NaN'
+                         THEN make_interval(secs => least(greatest(g.retry_after_s, 0), 31536000)) END,
+                    shoal.backoff(t.backoff_s, t.attempts, random())) AS pause
+      FROM unnest(p_task_ids, p_claim_tokens, p_errors, p_permanent, p_retry_after_s)
+           AS g(id, token, error, permanent, retry_after_s)
+      JOIN public.job_tasks t ON t.id = g.id
+     WHERE t.status = 'claimed' AND t.worker_id = p_worker_id
+       AND (g.token IS NULL OR t.claim_token = g.token)
+  ), ended AS (
+    UPDATE public.job_tasks t
+       SET status = CASE WHEN held.again THEN 'pending' ELSE 'failed' END,
+           error = left(coalesce(held.error, ''), 16384),
+           worker_id = NULL, claim_token = NULL, claimed_at = NULL,
+           delayed = held.again,
+           run_at = CASE WHEN held.again THEN clock_timestamp() + held.pause END,
+           finished_at = CASE WHEN NOT held.again THEN clock_timestamp() END
+      FROM held
+     WHERE t.id = held.id
+    RETURNING t.id, t.status
+  )
+  SELECT array_agg(id) FILTER (WHERE status = 'failed'), array_agg(id) FILTER (WHERE status = 'pending')
+    INTO v_failed, v_retrying FROM ended;
+  IF v_failed IS NOT NULL THEN
+    PERFORM shoal.spread_failure(v_failed);
+  END IF;
+  DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_failed || v_retrying);
+  IF v_retrying IS NOT NULL THEN
+    PERFORM pg_notify('shoal_tasks', '');  -- the clock of idle workers may have to ring earlier
+  END IF;
+  RETURN QUERY
+    SELECT id, CASE WHEN id = ANY (v_failed) THEN 'failed' WHEN id = ANY (v_retrying) THEN 'retrying'
+                    ELSE 'lease_lost' END
+      FROM unnest(p_task_ids) AS id;
+END
+$$;
+
+CREATE FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) RETURNS SETOF uuid
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  INSERT INTO public.task_leases AS l (task_id, claim_token, heartbeat_at, progress, message)
+  SELECT t.id, t.claim_token, clock_timestamp(),
+         least(greatest(coalesce(nullif(g.progress, 'NaN'), 0), 0), 1), left(coalesce(g.message, ''), 500)
+    FROM unnest(p_task_ids, p_claim_tokens, p_progress, p_messages) AS g(id, token, progress, message)
+    JOIN public.job_tasks t ON t.id = g.id
+   WHERE t.status = 'claimed' AND t.worker_id = p_worker_id
+     AND (g.token IS NULL OR t.claim_token = g.token)
+   ORDER BY t.id FOR KEY SHARE OF t  -- tasks before leases, as in a completion
+  ON CONFLICT (task_id) DO UPDATE
+    SET claim_token = excluded.claim_token, heartbeat_at = excluded.heartbeat_at,
+        progress = excluded.progress, message = excluded.message
+  RETURNING l.task_id
+$$;
+
+CREATE FUNCTION shoal.is_service() RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+  SELECT auth.uid() IS NULL
+     AND pg_has_role(coalesce(nullif(current_setting('role'), 'none'), session_user), 'service_role', 'MEMBER')
+$$;
+
+CREATE FUNCTION shoal.job_of_task(p_task_id uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_job uuid := (SELECT t.job_id FROM public.job_tasks t JOIN public.jobs j ON j.id = t.job_id
+                  WHERE t.id = p_task_id AND (shoal.is_service() OR j.user_id = auth.uid()));
+BEGIN
+  IF v_job IS NULL THEN
+    PERFORM shoal.refuse('SH404', 'task_not_found', format('There is no task %s.', p_task_id));
+  END IF;
+  RETURN v_job;
+END
+$$;
+
+CREATE FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO ''
+    AS $$
+DECLARE
+  here    int := 0;
+  reached real := 0;
+  start   real := 0;
+  i       int;
+BEGIN
+  FOR i IN 1 .. coalesce(cardinality(names), 0) LOOP
+    IF totals[i] > dones[i] AND here = 0 THEN
+      here := i;
+    END IF;
+    IF totals[i] > 0 THEN
+      reached := reached + (ends[i] - start) * dones[i] / totals[i];
+    ELSIF here = 0 THEN
+      reached := reached + ends[i] - start;
+    END IF;
+    start := ends[i];
+  END LOOP;
+  IF here = 0 THEN
+    here := greatest(coalesce(cardinality(names), 0), 1);
+  END IF;
+  RETURN jsonb_build_object(
+    'percent', CASE status WHEN 'complete' THEN 100 WHEN 'queued' THEN 0 ELSE least(floor(reached), 99) END::int,
+    'phase', CASE WHEN status IN ('queued', 'complete') THEN status ELSE coalesce(names[here], status) END,
+    'docsComplete', coalesce(dones[here], 0),
+    'docsTotal', coalesce(totals[here], 0),
+    'message', message);
+END
+$$;
+
+CREATE FUNCTION shoal.lock_tasks(p_task_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_waiting uuid[] := ARRAY(SELECT e.task_id FROM public.task_edges e WHERE e.needs = ANY (p_task_ids));
+BEGIN
+  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids || v_waiting) ORDER BY t.id FOR UPDATE;
+END
+$$;
+
+CREATE FUNCTION shoal.lock_tasks_and_descendants(p_task_ids uuid[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  WITH RECURSIVE below(id) AS (
+    SELECT unnest(p_task_ids)
+    UNION SELECT e.task_id FROM below JOIN public.task_edges e ON e.needs = below.id
+  )
+  SELECT FROM public.job_tasks t WHERE t.id IN (SELECT id FROM below) ORDER BY t.id FOR UPDATE
+$$;
+
+CREATE FUNCTION shoal.next_due_s() RETURNS double precision
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  SELECT greatest(extract(epoch FROM next.due_at - clock_timestamp()), 0)::double precision
+    FROM (SELECT min(t.run_at) AS due_at FROM public.job_tasks t
+           WHERE t.status = 'pending' AND t.delayed AND t.run_at < 'infinity') next
+   WHERE next.due_at IS NOT NULL  -- greatest() passes over nulls: no row, no answer
+$$;
+
+CREATE FUNCTION shoal.order_key(p_priority integer, p_now timestamp with time zone DEFAULT clock_timestamp()) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+  SELECT (extract(epoch FROM p_now) * 1000000)::bigint - p_priority * 60000000::bigint
+$$;
+
+CREATE FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_plan   public.job_tasks;
+  v_job    public.jobs;
+  v_wrong  text;
+  v_now    timestamptz := clock_timestamp();
+BEGIN
+  SELECT * INTO v_plan FROM public.job_tasks t WHERE t.id = p_task_id FOR UPDATE;
+  IF v_plan.claim_token IS DISTINCT FROM p_claim_token OR v_plan.worker_id IS DISTINCT FROM p_worker_id
+     OR v_plan.status NOT IN ('claimed', 'complete') THEN
+    RETURN false;
+  ELSIF v_plan.status = 'complete' THEN
+    RETURN true;
+  END IF;
+  SELECT * INTO v_job FROM public.jobs j WHERE j.id = v_plan.job_id;
+
+  v_wrong := shoal.wrong_in_graph(p_graph, v_job.phase_names);
+  IF v_wrong IS NOT NULL THEN
+    PERFORM shoal.refuse('SH400', 'invalid_graph', v_wrong);
+  END IF;
+
+  WITH given AS MATERIALIZED (
+    SELECT g.position, shoal.uuid7() AS id, g.task
+      FROM jsonb_array_elements(p_graph -> 'tasks') WITH ORDINALITY AS g(task, position)
+  ), edge AS MATERIALIZED (
+    SELECT need.id AS needs, g.id AS task_id, coalesce(g.task ->> 'on_failure', 'fail') AS on_failure
+      FROM given g
+     CROSS JOIN LATERAL jsonb_array_elements_text(coalesce(nullif(g.task -> 'needs', 'null'), '[]')) AS n(name)
+      JOIN given need ON need.task ->> 'name' = n.name
+  ), inserted AS (
+    INSERT INTO public.job_tasks (id, job_id, name, task_type, executor, sequence, phase, input,
+      max_attempts, backoff_s, timeout_s, waiting_on, fan_in, fan_out, order_key)
+    SELECT g.id, v_job.id, g.task ->> 'name', g.task ->> 'task_type',
+           coalesce(g.task ->> 'executor', 'worker'), g.position,
+           coalesce(array_position(v_job.phase_names, g.task ->> 'phase'), 2),
+           coalesce(g.task -> 'input', '{}'), coalesce((g.task ->> 'max_attempts')::int, 3),
+           coalesce((g.task ->> 'backoff_s')::real, 5), (g.task ->> 'timeout_s')::real,
+           coalesce(i.n, 0), coalesce(i.n, 0), coalesce(o.n, 0),
+           shoal.order_key(v_job.priority, v_now) + g.position
+      FROM given g
+      LEFT JOIN (SELECT task_id, count(*)::int AS n FROM edge GROUP BY task_id) i ON i.task_id = g.id
+      LEFT JOIN (SELECT needs, count(*)::int AS n FROM edge GROUP BY needs) o ON o.needs = g.id
+  ), linked AS (
+    INSERT INTO public.task_edges (needs, task_id, on_failure) SELECT needs, task_id, on_failure FROM edge
+  )
+  UPDATE public.jobs j
+     SET result_task_id = (SELECT id FROM given WHERE task ->> 'name' = p_graph ->> 'result')
+   WHERE j.id = v_job.id;
+
+  UPDATE public.job_tasks t SET status = 'complete', finished_at = clock_timestamp()
+   WHERE t.id = p_task_id;
+  DELETE FROM public.task_leases l WHERE l.task_id = p_task_id;
+  PERFORM pg_notify('shoal_tasks', '');
+  RETURN true;
+END
+$$;
+
+CREATE FUNCTION shoal.promote_due_tasks() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_promoted int;
+BEGIN
+  IF NOT EXISTS (SELECT FROM public.job_tasks t
+                  WHERE t.status = 'pending' AND t.delayed AND t.run_at <= clock_timestamp()) THEN
+    RETURN 0;
+  END IF;
+  WITH due AS MATERIALIZED (
+    SELECT t.id FROM public.job_tasks t
+     WHERE t.status = 'pending' AND t.delayed AND t.run_at <= clock_timestamp()
+     ORDER BY t.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+  )
+  UPDATE public.job_tasks t
+     SET delayed = false, order_key = shoal.order_key(j.priority)
+    FROM due, public.jobs j
+   WHERE t.id = due.id AND j.id = t.job_id;
+  GET DIAGNOSTICS v_promoted = ROW_COUNT;
+  RETURN v_promoted;
+END
+$$;
+
+CREATE FUNCTION shoal.refuse(p_kind text, p_code text, p_message text, p_hint text DEFAULT ''::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+BEGIN
+  RAISE EXCEPTION USING ERRCODE = p_kind, MESSAGE = p_message, DETAIL = p_code, HINT = p_hint;
+END
+$$;
+
+CREATE FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  INSERT INTO public.job_types AS t (type, version, params_schema, phases)
+  VALUES (p_type, p_version, p_params_schema, p_phases)
+  ON CONFLICT (type) DO UPDATE
+    SET version = excluded.version, params_schema = excluded.params_schema, phases = excluded.phases,
+        registered_at = clock_timestamp()
+    WHERE (t.version, t.params_schema, t.phases)
+          IS DISTINCT FROM (excluded.version, excluded.params_schema, excluded.phases)
+$$;
+
+CREATE FUNCTION shoal.release_dependants(p_task_ids uuid[], p_failed boolean) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+BEGIN
+  UPDATE public.job_tasks t
+     SET waiting_on = t.waiting_on - e.n, order_key = shoal.order_key(j.priority, v_now) + t.sequence
+    FROM (SELECT task_id, count(*)::int AS n FROM public.task_edges
+           WHERE needs = ANY (p_task_ids) AND (NOT p_failed OR on_failure = 'ignore')
+           GROUP BY task_id) e, public.jobs j
+   WHERE t.id = e.task_id AND j.id = t.job_id AND t.status IN ('pending', 'claimed');
+  IF FOUND THEN
+    PERFORM pg_notify('shoal_tasks', '');
+  END IF;
+END
+$$;
+
+CREATE FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_released uuid[];
+BEGIN
+  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids) ORDER BY t.id FOR UPDATE;
+  WITH released AS (
+    UPDATE public.job_tasks t
+       SET status = 'pending', worker_id = NULL, claim_token = NULL, claimed_at = NULL,
+           attempts = t.attempts - 1
+      FROM unnest(p_task_ids, p_claim_tokens) AS g(id, token)
+     WHERE t.id = g.id AND t.status = 'claimed' AND t.worker_id = p_worker_id AND t.claim_token = g.token
+    RETURNING t.id
+  )
+  SELECT array_agg(id) INTO v_released FROM released;
+  IF v_released IS NOT NULL THEN
+    DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_released);
+    PERFORM pg_notify('shoal_tasks', '');
+  END IF;
+  RETURN coalesce(cardinality(v_released), 0);
+END
+$$;
+
+CREATE FUNCTION shoal.require_visible_job(p_job_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM public.jobs j
+                  WHERE j.id = p_job_id AND (shoal.is_service() OR j.user_id = auth.uid())) THEN
+    PERFORM shoal.refuse('SH404', 'job_not_found', format('There is no job %s.', p_job_id));
+  END IF;
+END
+$$;
+
+CREATE FUNCTION shoal.retry_tasks(p_job_id uuid, p_task_ids uuid[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_again uuid[];
+  v_stuck uuid[];
+  v_now   timestamptz := clock_timestamp();
+BEGIN
+  PERFORM shoal.lock_tasks(p_task_ids);
+  PERFORM FROM public.jobs j WHERE j.id = p_job_id FOR NO KEY UPDATE;
+  v_again := ARRAY(SELECT t.id FROM public.job_tasks t
+                    WHERE t.id = ANY (p_task_ids) AND t.status IN ('failed', 'cancelled'));
+  LOOP
+    v_stuck := ARRAY(SELECT e.task_id FROM public.task_edges e JOIN public.job_tasks n ON n.id = e.needs
+                      WHERE e.task_id = ANY (v_again) AND e.on_failure <> 'ignore'
+                        AND n.status IN ('failed', 'cancelled') AND n.id <> ALL (v_again));
+    EXIT WHEN cardinality(v_stuck) = 0;
+    v_again := ARRAY(SELECT unnest(v_again) EXCEPT SELECT unnest(v_stuck));
+  END LOOP;
+  IF cardinality(v_again) = 0 THEN
+    RETURN 0;
+  END IF;
+  BEGIN
+    UPDATE public.jobs j SET status = 'processing', error = NULL, result = NULL, finished_at = NULL
+     WHERE j.id = p_job_id;
+  EXCEPTION WHEN unique_violation THEN
+    PERFORM shoal.refuse('SH409', 'job_exists', 'Another job with the same unique key is alive.',
+      'Wait for it or cancel it, then try again.');
+  END;
+  UPDATE public.job_tasks t
+     SET status = 'pending', attempts = 0, worker_id = NULL, claim_token = NULL, claimed_at = NULL,
+         finished_at = NULL, delayed = false, run_at = NULL,
+         order_key = shoal.order_key(j.priority, v_now) + t.sequence,
+         waiting_on = (SELECT count(*) FROM public.task_edges e JOIN public.job_tasks n ON n.id = e.needs
+                        WHERE e.task_id = t.id AND n.status <> 'complete'
+                          AND (n.id = ANY (v_again) OR n.status IN ('pending', 'claimed')
+                               OR e.on_failure <> 'ignore'))
+    FROM public.jobs j
+   WHERE t.id = ANY (v_again) AND j.id = p_job_id;
+  UPDATE public.job_tasks t SET waiting_on = t.waiting_on + e.n
+    FROM (SELECT task_id, count(*)::int AS n FROM public.task_edges
+           WHERE needs = ANY (v_again) AND task_id <> ALL (v_again) GROUP BY task_id) e
+   WHERE t.id = e.task_id AND t.status IN ('pending', 'claimed');
+  PERFORM pg_notify('shoal_tasks', '');
+  RETURN cardinality(v_again);
+END
+$$;
+
+CREATE FUNCTION shoal.spread_failure(p_task_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_failed  uuid[] := p_task_ids;
+  v_skipped uuid[] := '{}';
+  v_ended   uuid[] := p_task_ids;
+BEGIN
+  WHILE cardinality(v_ended) > 0 LOOP
+    PERFORM shoal.release_dependants(v_ended, true);
+    WITH hit AS (
+      SELECT e.task_id, bool_or(e.on_failure = 'fail' AND e.needs = ANY (v_failed)) AS fails
+        FROM public.task_edges e
+       WHERE e.needs = ANY (v_ended) AND e.on_failure <> 'ignore'
+       GROUP BY e.task_id
+    ), ended AS (
+      UPDATE public.job_tasks t
+         SET status = CASE WHEN hit.fails THEN 'failed' ELSE 'cancelled' END,
+             error = 'A task it needs did not complete.', finished_at = clock_timestamp()
+        FROM hit
+       WHERE t.id = hit.task_id AND t.status = 'pending'
+      RETURNING t.id, t.status
+    )
+    SELECT coalesce(array_agg(id) FILTER (WHERE status = 'failed'), '{}'),
+           coalesce(array_agg(id) FILTER (WHERE status = 'cancelled'), '{}')
+      INTO v_failed, v_skipped FROM ended;
+    v_ended := v_failed || v_skipped;
+  END LOOP;
+END
+$$;
+
+CREATE FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+  WITH given AS MATERIALIZED (
+    SELECT g.position, g.task, g.task ->> 'name' AS name,
+           coalesce(nullif(g.task -> 'needs', 'null'), '[]') AS needs
+      FROM jsonb_array_elements(CASE jsonb_typeof(p_graph -> 'tasks') WHEN 'array' THEN p_graph -> 'tasks'
+                                ELSE '[]' END) WITH ORDINALITY AS g(task, position)
+  ), need AS MATERIALIZED (
+    SELECT g.position, g.name, n.name AS needed
+      FROM given g
+     CROSS JOIN LATERAL jsonb_array_elements_text(CASE jsonb_typeof(g.needs) WHEN 'array' THEN g.needs
+                                                  ELSE '[]' END) AS n(name)
+  ), number AS MATERIALIZED (
+    SELECT g.name, n.key,
+           CASE WHEN jsonb_typeof(n.value) = 'number' THEN n.value::numeric ELSE 'NaN' END AS value
+      FROM given g
+     CROSS JOIN LATERAL jsonb_each(CASE jsonb_typeof(g.task) WHEN 'object' THEN g.task ELSE '{}' END) AS n
+     WHERE n.key IN ('max_attempts', 'backoff_s', 'timeout_s') AND n.value <> 'null'
+  ), wrong AS (
+    SELECT 1 AS rank, 'it has no list of tasks' AS what
+     WHERE jsonb_typeof(p_graph -> 'tasks') IS DISTINCT FROM 'array'
+    UNION ALL
+    SELECT 2, 'a task has no name or no task_type, or one that is too long' FROM given
+     WHERE NOT coalesce(length(name) BETWEEN 1 AND 255, false)
+        OR NOT coalesce(length(task ->> 'task_type') BETWEEN 1 AND 127, false)
+    UNION ALL
+    SELECT 3, format('two tasks are named %L', name) FROM given GROUP BY name HAVING count(*) > 1
+    UNION ALL
+    SELECT 4, format('what task %L needs is not a list of names', name) FROM given
+     WHERE jsonb_typeof(needs) <> 'array'
+    UNION ALL
+    SELECT 5, format('task %L needs %L, which is not a task before it', n.name, n.needed) FROM need n
+     WHERE NOT EXISTS (SELECT FROM given p WHERE p.name = n.needed AND p.position < n.position)
+    UNION ALL
+    SELECT 6, format('task %L needs %L twice', name, needed) FROM need GROUP BY name, needed HAVING count(*) > 1
+    UNION ALL
+    SELECT 7, format('task %L is in the phase %L, which the job does not have', name, task ->> 'phase')
+      FROM given WHERE NOT task ->> 'phase' = ANY (p_phases)
+    UNION ALL
+    SELECT 8, format('task %L cannot be a plan', name) FROM given WHERE task ->> 'task_type' LIKE 'plan:%'
+    UNION ALL
+    SELECT 9, format('on_failure of task %L is not fail, skip or ignore', name) FROM given
+     WHERE task ->> 'on_failure' NOT IN ('fail', 'skip', 'ignore')
+    UNION ALL
+    SELECT 10, format('the executor of task %L is not worker, fleet or mesh', name) FROM given
+     WHERE task ->> 'executor' NOT IN ('worker', 'fleet', 'mesh')
+    UNION ALL
+    SELECT 11, format('max_attempts of task %L is not a whole number from 1 to 100', name) FROM number
+     WHERE key = 'max_attempts' AND NOT (value BETWEEN 1 AND 100 AND value % 1 = 0)
+    UNION ALL
+    SELECT 12, format('%s of task %L is not a number of seconds', key, name) FROM number
+     WHERE key <> 'max_attempts' AND NOT (value = 0 OR value BETWEEN 0.000001 AND 1000000000)
+    UNION ALL
+    SELECT 13, format('the result is task %L, which the graph does not have', p_graph ->> 'result')
+     WHERE p_graph ->> 'result' IS NOT NULL
+       AND NOT EXISTS (SELECT FROM given WHERE name = p_graph ->> 'result')
+  )
+  SELECT 'The graph is not valid: ' || what || '.' FROM wrong ORDER BY rank LIMIT 1
+$$;
+
+CREATE TABLE public.access_keys (
+    id uuid DEFAULT shoal.uuid7() NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    secret_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    CONSTRAINT access_keys_kind_check CHECK ((kind = ANY (ARRAY['service'::text, 'worker'::text]))),
+    CONSTRAINT access_keys_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'::text)),
+    CONSTRAINT access_keys_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
+);
+
+CREATE TABLE public.idempotency_keys (
+    user_id uuid NOT NULL,
+    key text NOT NULL,
+    request_hash bytea NOT NULL,
+    job_id uuid,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
+);
+
+CREATE TABLE public.job_artifacts (
+    id uuid DEFAULT shoal.uuid7() NOT NULL,
+    job_id uuid NOT NULL,
+    task_id uuid NOT NULL,
+    claim_token uuid NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    artifact_type text NOT NULL,
+    storage_path text NOT NULL,
+    public_url text,
+    content_type text DEFAULT 'application/octet-stream'::text NOT NULL,
+    file_size_bytes bigint DEFAULT 0 NOT NULL,
+    duration_seconds double precision,
+    sha256 text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT job_artifacts_artifact_type_check CHECK (((length(artifact_type) >= 1) AND (length(artifact_type) <= 127))),
+    CONSTRAINT job_artifacts_content_type_check CHECK ((length(content_type) <= 255)),
+    CONSTRAINT job_artifacts_duration_seconds_check CHECK ((duration_seconds >= (0)::double precision)),
+    CONSTRAINT job_artifacts_file_size_bytes_check CHECK ((file_size_bytes >= 0)),
+    CONSTRAINT job_artifacts_name_check CHECK ((length(name) <= 255)),
+    CONSTRAINT job_artifacts_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT job_artifacts_storage_path_check CHECK (((length(storage_path) >= 1) AND (length(storage_path) <= 1024)))
+);
+
+CREATE TABLE public.job_types (
+    type text NOT NULL,
+    version text DEFAULT '1'::text NOT NULL,
+    params_schema jsonb DEFAULT '{}'::jsonb NOT NULL,
+    phases jsonb DEFAULT '[]'::jsonb NOT NULL,
+    registered_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT job_types_type_check CHECK ((type ~ '^[a-z][a-z0-9_.-]{0,62}$'::text))
+);
+
+CREATE TABLE public.jobs (
+    id uuid DEFAULT shoal.uuid7() NOT NULL,
+    user_id uuid NOT NULL,
+    type text NOT NULL,
+    params shoal.job_params DEFAULT '{}'::jsonb NOT NULL,
+    status text DEFAULT 'queued'::text NOT NULL,
+    progress jsonb GENERATED ALWAYS AS (shoal.job_progress(status, phase_names, phase_ends, phase_total, phase_done, message)) STORED,
+    result jsonb,
+    error text,
+    priority smallint DEFAULT 0 NOT NULL,
+    unique_key text,
+    message text DEFAULT ''::text NOT NULL,
+    phase_names text[] DEFAULT '{processing}'::text[] NOT NULL,
+    phase_ends real[] DEFAULT '{100}'::real[] NOT NULL,
+    phase_total integer[] DEFAULT '{0}'::integer[] NOT NULL,
+    phase_done integer[] DEFAULT '{0}'::integer[] NOT NULL,
+    tasks_total integer DEFAULT 0 NOT NULL,
+    tasks_open integer DEFAULT 0 NOT NULL,
+    tasks_failed integer DEFAULT 0 NOT NULL,
+    tasks_cancelled integer DEFAULT 0 NOT NULL,
+    result_task_id uuid,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT job_phases_match CHECK (((cardinality(phase_names) = cardinality(phase_ends)) AND (cardinality(phase_names) = cardinality(phase_total)) AND (cardinality(phase_names) = cardinality(phase_done)))),
+    CONSTRAINT jobs_priority_check CHECK (((priority >= '-100'::integer) AND (priority <= 100))),
+    CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'complete'::text, 'failed'::text, 'cancelled'::text]))),
+    CONSTRAINT jobs_tasks_cancelled_check CHECK ((tasks_cancelled >= 0)),
+    CONSTRAINT jobs_tasks_failed_check CHECK ((tasks_failed >= 0)),
+    CONSTRAINT jobs_tasks_open_check CHECK ((tasks_open >= 0)),
+    CONSTRAINT jobs_type_check CHECK ((type ~ '^[a-z][a-z0-9_.-]{0,62}$'::text)),
+    CONSTRAINT jobs_unique_key_check CHECK (((length(unique_key) >= 1) AND (length(unique_key) <= 255)))
+);
+
+CREATE TABLE public.task_edges (
+    needs uuid NOT NULL,
+    task_id uuid NOT NULL,
+    on_failure text DEFAULT 'fail'::text NOT NULL,
+    CONSTRAINT task_edges_on_failure_check CHECK ((on_failure = ANY (ARRAY['fail'::text, 'skip'::text, 'ignore'::text])))
+);
+
+CREATE TABLE public.task_leases (
+    task_id uuid NOT NULL,
+    claim_token uuid NOT NULL,
+    heartbeat_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    progress real DEFAULT 0 NOT NULL,
+    message text DEFAULT ''::text NOT NULL,
+    CONSTRAINT task_leases_message_check CHECK ((length(message) <= 500)),
+    CONSTRAINT task_leases_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision)))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02');
+
+CREATE TABLE public.task_logs (
+    id bigint NOT NULL,
+    job_id uuid NOT NULL,
+    task_id uuid NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    level text DEFAULT 'info'::text NOT NULL,
+    line text NOT NULL,
+    CONSTRAINT task_logs_level_check CHECK ((level = ANY (ARRAY['debug'::text, 'info'::text, 'warning'::text, 'error'::text]))),
+    CONSTRAINT task_logs_line_check CHECK ((length(line) <= 4096))
+);
+
+ALTER TABLE public.task_logs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.task_logs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.users (
+    id uuid NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE shoal.migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE VIEW shoal.stale_tasks AS
+ SELECT t.id
+   FROM (public.job_tasks t
+     LEFT JOIN public.task_leases l ON (((l.task_id = t.id) AND (l.claim_token = t.claim_token))))
+  WHERE (((t.status)::text = 'claimed'::text) AND ((t.executor)::text = 'worker'::text) AND ((GREATEST(t.claimed_at, l.heartbeat_at) + make_interval(secs => (t.lease_s)::double precision)) < clock_timestamp()));
+
+ALTER TABLE ONLY public.access_keys
+    ADD CONSTRAINT access_keys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (user_id, key);
+
+ALTER TABLE ONLY public.job_artifacts
+    ADD CONSTRAINT job_artifacts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.job_artifacts
+    ADD CONSTRAINT job_artifacts_task_id_claim_token_storage_path_key UNIQUE (task_id, claim_token, storage_path);
+
+ALTER TABLE ONLY public.job_tasks
+    ADD CONSTRAINT job_tasks_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.job_types
+    ADD CONSTRAINT job_types_pkey PRIMARY KEY (type);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.task_edges
+    ADD CONSTRAINT task_edges_pkey PRIMARY KEY (needs, task_id);
+
+ALTER TABLE ONLY public.task_leases
+    ADD CONSTRAINT task_leases_pkey PRIMARY KEY (task_id);
+
+ALTER TABLE ONLY public.task_logs
+    ADD CONSTRAINT task_logs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY shoal.migrations
+    ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
+
+CREATE UNIQUE INDEX access_keys_live_name ON public.access_keys USING btree (name) WHERE ((revoked_at IS NULL) AND (expires_at IS NULL));
+
+CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING brin (created_at);
+
+CREATE INDEX idempotency_keys_of_job ON public.idempotency_keys USING btree (job_id);
+
+CREATE INDEX job_artifacts_of_job ON public.job_artifacts USING btree (job_id, created_at);
+
+CREATE INDEX job_tasks_claimed ON public.job_tasks USING btree (claimed_at) WHERE ((status)::text = 'claimed'::text);
+
+CREATE INDEX job_tasks_delayed ON public.job_tasks USING btree (run_at) WHERE (((status)::text = 'pending'::text) AND delayed);
+
+CREATE INDEX job_tasks_of_job ON public.job_tasks USING btree (job_id, sequence);
+
+CREATE INDEX job_tasks_ready ON public.job_tasks USING btree (task_type, order_key, id) WHERE (((status)::text = 'pending'::text) AND (waiting_on = 0) AND (NOT delayed));
+
+CREATE INDEX jobs_of_user ON public.jobs USING btree (user_id, created_at DESC, id DESC);
+
+CREATE UNIQUE INDEX jobs_unique_while_alive ON public.jobs USING btree (user_id, type, unique_key) WHERE ((unique_key IS NOT NULL) AND (status = ANY (ARRAY['queued'::text, 'processing'::text])));
+
+CREATE INDEX task_edges_back ON public.task_edges USING btree (task_id, needs);
+
+CREATE INDEX task_logs_by_age ON public.task_logs USING brin (at);
+
+CREATE INDEX task_logs_of_job ON public.task_logs USING btree (job_id, id);
+
+CREATE TRIGGER adopt_artifact BEFORE INSERT ON public.job_artifacts FOR EACH ROW EXECUTE FUNCTION shoal.adopt_artifact();
+
+CREATE TRIGGER count_new_tasks AFTER INSERT ON public.job_tasks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_new_tasks();
+
+CREATE TRIGGER count_task_changes AFTER UPDATE ON public.job_tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_task_changes();
+
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.job_artifacts
+    ADD CONSTRAINT job_artifacts_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.job_artifacts
+    ADD CONSTRAINT job_artifacts_task_id_fkey FOREIGN KEY (task_id) REFERENCES public.job_tasks(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.job_tasks
+    ADD CONSTRAINT job_tasks_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.task_edges
+    ADD CONSTRAINT task_edges_needs_fkey FOREIGN KEY (needs) REFERENCES public.job_tasks(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.task_edges
+    ADD CONSTRAINT task_edges_task_id_fkey FOREIGN KEY (task_id) REFERENCES public.job_tasks(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.task_leases
+    ADD CONSTRAINT task_leases_task_id_fkey FOREIGN KEY (task_id) REFERENCES public.job_tasks(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.task_logs
+    ADD CONSTRAINT task_logs_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.task_logs
+    ADD CONSTRAINT task_logs_task_id_fkey FOREIGN KEY (task_id) REFERENCES public.job_tasks(id) ON DELETE CASCADE;
+
+ALTER TABLE public.access_keys ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY everybody_reads_job_types ON public.job_types FOR SELECT TO authenticated USING (true);
+
+ALTER TABLE public.idempotency_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.job_artifacts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.job_tasks ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.job_types ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY service_does_everything ON public.job_artifacts TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.job_tasks TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.job_types TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.jobs TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.task_edges TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.task_leases TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.task_logs TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_manages_keys ON public.access_keys TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_manages_users ON public.users TO service_role USING (true) WITH CHECK (true);
+
+ALTER TABLE public.task_edges ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.task_leases ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.task_logs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.users ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY users_read_finished_artifacts ON public.job_artifacts FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.job_tasks t
+  WHERE ((t.id = job_artifacts.task_id) AND ((t.status)::text = 'complete'::text) AND (t.claim_token = job_artifacts.claim_token)))));
+
+CREATE POLICY users_read_their_edges ON public.task_edges FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.job_tasks t
+  WHERE (t.id = task_edges.task_id))));
+
+CREATE POLICY users_read_their_jobs ON public.jobs FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY users_read_their_leases ON public.task_leases FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.job_tasks t
+  WHERE (t.id = task_leases.task_id))));
+
+CREATE POLICY users_read_their_logs ON public.task_logs FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.jobs j
+  WHERE (j.id = task_logs.job_id))));
+
+CREATE POLICY users_read_their_tasks ON public.job_tasks FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.jobs j
+  WHERE (j.id = job_tasks.job_id))));
+
+CREATE POLICY users_read_themselves ON public.users FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
+
+GRANT USAGE ON SCHEMA auth TO anon;
+GRANT USAGE ON SCHEMA auth TO authenticated;
+GRANT USAGE ON SCHEMA auth TO service_role;
+GRANT USAGE ON SCHEMA auth TO shoal_worker;
+
+GRANT USAGE ON SCHEMA public TO anon;
+GRANT USAGE ON SCHEMA public TO authenticated;
+GRANT USAGE ON SCHEMA public TO service_role;
+GRANT USAGE ON SCHEMA public TO shoal_worker;
+
+GRANT USAGE ON SCHEMA shoal TO anon;
+GRANT USAGE ON SCHEMA shoal TO authenticated;
+GRANT USAGE ON SCHEMA shoal TO service_role;
+GRANT USAGE ON SCHEMA shoal TO shoal_worker;
+
+GRANT ALL ON FUNCTION auth.jwt() TO anon;
+GRANT ALL ON FUNCTION auth.jwt() TO authenticated;
+GRANT ALL ON FUNCTION auth.jwt() TO service_role;
+GRANT ALL ON FUNCTION auth.jwt() TO shoal_worker;
+
+GRANT ALL ON FUNCTION auth.uid() TO anon;
+GRANT ALL ON FUNCTION auth.uid() TO authenticated;
+GRANT ALL ON FUNCTION auth.uid() TO service_role;
+GRANT ALL ON FUNCTION auth.uid() TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.cancel_job(p_job_id uuid, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cancel_job(p_job_id uuid, p_reason text) TO authenticated;
+GRANT ALL ON FUNCTION public.cancel_job(p_job_id uuid, p_reason text) TO service_role;
+
+REVOKE ALL ON FUNCTION public.cancel_task(p_task_id uuid, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.cancel_task(p_task_id uuid, p_reason text) TO authenticated;
+GRANT ALL ON FUNCTION public.cancel_task(p_task_id uuid, p_reason text) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.uuid7() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.uuid7() TO service_role;
+
+GRANT SELECT ON TABLE public.job_tasks TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_tasks TO service_role;
+
+REVOKE ALL ON FUNCTION public.claim_tasks(p_worker_id text, p_max_tasks integer, p_task_types text[], p_claim_token uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.claim_tasks(p_worker_id text, p_max_tasks integer, p_task_types text[], p_claim_token uuid) TO service_role;
+GRANT ALL ON FUNCTION public.claim_tasks(p_worker_id text, p_max_tasks integer, p_task_types text[], p_claim_token uuid) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.complete_task(p_task_id uuid, p_worker_id text, p_output jsonb, p_claim_token uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.complete_task(p_task_id uuid, p_worker_id text, p_output jsonb, p_claim_token uuid) TO service_role;
+GRANT ALL ON FUNCTION public.complete_task(p_task_id uuid, p_worker_id text, p_output jsonb, p_claim_token uuid) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id uuid, p_priority integer, p_unique_key text, p_on_conflict text, p_run_at timestamp with time zone, p_idempotency_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id uuid, p_priority integer, p_unique_key text, p_on_conflict text, p_run_at timestamp with time zone, p_idempotency_key text) TO authenticated;
+GRANT ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id uuid, p_priority integer, p_unique_key text, p_on_conflict text, p_run_at timestamp with time zone, p_idempotency_key text) TO service_role;
+
+REVOKE ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) TO service_role;
+GRANT ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid) TO service_role;
+GRANT ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.reclaim_stale_tasks() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.reclaim_stale_tasks() TO service_role;
+GRANT ALL ON FUNCTION public.reclaim_stale_tasks() TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.retry_job(p_job_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.retry_job(p_job_id uuid) TO authenticated;
+GRANT ALL ON FUNCTION public.retry_job(p_job_id uuid) TO service_role;
+
+REVOKE ALL ON FUNCTION public.retry_task(p_task_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.retry_task(p_task_id uuid) TO authenticated;
+GRANT ALL ON FUNCTION public.retry_task(p_task_id uuid) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.add_artifacts(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_artifacts jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.add_artifacts(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_artifacts jsonb) TO service_role;
+GRANT ALL ON FUNCTION shoal.add_artifacts(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_artifacts jsonb) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.add_at(counters integer[], positions integer[], ns integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_at timestamp with time zone[], p_levels text[], p_lines text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_at timestamp with time zone[], p_levels text[], p_lines text[]) TO service_role;
+GRANT ALL ON FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_at timestamp with time zone[], p_levels text[], p_lines text[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.adopt_artifact() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.backoff(p_base_s real, p_attempt integer, p_chance double precision) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) TO service_role;
+GRANT ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]) TO service_role;
+GRANT ALL ON FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.count_new_tasks() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.count_task_changes() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO service_role;
+GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) TO service_role;
+GRANT ALL ON FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.is_service() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.job_of_task(p_task_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.lock_tasks(p_task_ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.lock_tasks_and_descendants(p_task_ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.next_due_s() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.next_due_s() TO service_role;
+GRANT ALL ON FUNCTION shoal.next_due_s() TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.order_key(p_priority integer, p_now timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) TO service_role;
+GRANT ALL ON FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.promote_due_tasks() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.promote_due_tasks() TO service_role;
+GRANT ALL ON FUNCTION shoal.promote_due_tasks() TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.refuse(p_kind text, p_code text, p_message text, p_hint text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) TO service_role;
+GRANT ALL ON FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.release_dependants(p_task_ids uuid[], p_failed boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) TO service_role;
+GRANT ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.require_visible_job(p_job_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.retry_tasks(p_job_id uuid, p_task_ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.spread_failure(p_task_ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) FROM PUBLIC;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_keys TO service_role;
+
+GRANT SELECT ON TABLE public.job_artifacts TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_artifacts TO service_role;
+
+GRANT SELECT ON TABLE public.job_types TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_types TO service_role;
+
+GRANT SELECT ON TABLE public.jobs TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO service_role;
+
+GRANT SELECT ON TABLE public.task_edges TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_edges TO service_role;
+
+GRANT SELECT ON TABLE public.task_leases TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_leases TO service_role;
+
+GRANT SELECT ON TABLE public.task_logs TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_logs TO service_role;
+
+GRANT SELECT ON TABLE public.users TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO service_role;
+
+GRANT SELECT ON TABLE shoal.migrations TO service_role;
+GRANT SELECT ON TABLE shoal.migrations TO shoal_worker;

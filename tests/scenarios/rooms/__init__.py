@@ -1,0 +1,1 @@
+"""One module per room: what works, which faults strike, what must hold."""

@@ -1,0 +1,25 @@
+"""One small run of each room, with a fixed seed. ``make scenarios`` runs them whole, and many."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.rooms import foundation, jobs
+from tests.scenarios.strikes import Verdict
+
+
+@pytest.mark.parametrize("seed", ["foundation.test.0", "foundation.test.1"])
+async def test_a_job_survives_the_death_of_everything_and_of_up_alone(tmp_path: Path, seed: str) -> None:
+    verdict = Verdict(seed)
+
+    await foundation.run(tmp_path, verdict)
+
+    assert verdict.complaints == []
+
+
+async def test_every_task_counts_once_while_workers_and_postgres_are_struck(tmp_path: Path) -> None:
+    verdict = Verdict("jobs.test.1")
+
+    await jobs.run(tmp_path, verdict, load=jobs.SMALL)
+
+    assert verdict.complaints == []
