@@ -75,7 +75,7 @@ def test_the_job_of_the_tutorial_counts_words_and_writes_a_report(shoal: Shoal, 
     assert (job["status"], job["result"]) == ("complete", 15)
     (kept,) = job["kept"].values()
     assert Path(kept).read_text(encoding="utf-8") == "longer: 12 words\nshort: 3 words\n"
-    needs = {task["name"]: set(task["needs"]) for task in shoal.json("job", "tasks", job["id"])}
+    needs = {task["name"]: set(task["needs"]) for task in shoal.json("job", "tasks", job["id"])["tasks"]}
     assert needs == {"plan": set(), "short": set(), "longer": set(), "report": {"short", "longer"}}
 
 
@@ -87,7 +87,7 @@ def test_the_tasks_of_the_how_to_fail_as_it_says(shoal: Shoal, tmp_path: Path) -
     job = json.loads(done.stdout)
     assert (done.returncode, job["status"], job["error"]) == (1, "failed", "none has no width")
     assert [artifact["name"] for artifact in job["artifacts"]] == ["sea.txt"]
-    tasks = {task["name"]: task for task in shoal.json("job", "tasks", job["id"])}
+    tasks = {task["name"]: task for task in shoal.json("job", "tasks", job["id"])["tasks"]}
     assert (tasks["none"]["status"], tasks["none"]["attempts"]) == ("failed", 1)
     assert (tasks["bind"]["status"], tasks["bind"]["attempts"]) == ("complete", 2)
     assert "drawing photo=sea" in shoal.ok("job", "logs", job["id"])

@@ -119,7 +119,13 @@ class Cluster:
         self.executions = folder / "executions"
         self.executions.mkdir()
         self.up_log = folder / "up.log"
-        environment = {"SCENARIO_EXECUTIONS": str(self.executions), "SHOAL_LOG_FORMAT": "json"}
+        temporary = folder / "tmp"  # the working folders of killed tasks go with the scenario's own
+        temporary.mkdir()
+        environment = {
+            "SCENARIO_EXECUTIONS": str(self.executions),
+            "SHOAL_LOG_FORMAT": "json",
+            "TMPDIR": str(temporary),
+        }
         given = ["--data-dir", str(self.directory.path)]
         for name, value in settings.items():
             given += ["--set", f"{name}={value}"]

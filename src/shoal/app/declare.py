@@ -13,6 +13,9 @@ from shoal.app.graph import Graph
 from shoal.app.task import Task
 from shoal.runtime.errors import Invalid
 
+MOST_RETRIES = 99
+LONGEST_S = 10 * 365 * 86400.0
+
 NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
 
 TaskFunction = TypeVar("TaskFunction", bound=Callable[..., Any])
@@ -36,6 +39,12 @@ class Job:
                 "invalid_params", f"The parameters of {self.type} are not valid: {error}."
             ) from error
         graph = self.function(typed)
+        if not isinstance(graph, Graph):
+            raise Invalid(
+                "invalid_graph",
+                f"The job {self.type} returned a {type(graph).__name__} and not a Graph.",
+                hint="End its function with: return graph",
+            )
         for step in graph.steps:
             if step.phase is not None and step.phase not in self.phases:
                 raise Invalid(
@@ -79,8 +88,12 @@ class App:
         ``backoff`` is the pause in seconds after the first failure; it doubles with each further one.
         """
         _check_name("task", type, self.tasks)
+        _check_range(type, "retries", retries, 0, MOST_RETRIES)
+        _check_range(type, "backoff", backoff, 0, LONGEST_S)
+        _check_range(type, "timeout", timeout or 1, 0, LONGEST_S)
 
         def declare(function: TaskFunction) -> Task:
+            _check_parameters(type, function, at_least=1, at_most=2)
             declared = Task(
                 type=type,
                 function=function,
@@ -108,8 +121,11 @@ class App:
         ``phases`` maps each phase to its share of the progress, in the order they are passed.
         """
         _check_name("job", type, self.jobs)
+        for phase, share in (phases or {}).items():
+            _check_range(type, f"phase {phase}", share, 0, LONGEST_S)
 
         def declare(function: JobFunction) -> Job:
+            _check_parameters(type, function, at_least=1, at_most=1)
             declared = Job(type, function, _first_parameter(function), version, phases or {})
             self.jobs[type] = declared
             return declared
@@ -126,6 +142,23 @@ def _check_name(kind: str, name: str, taken: Mapping[str, object]) -> None:
         )
     if name in taken:
         raise Invalid("invalid_declaration", f"The {kind} {name!r} is declared twice.")
+
+
+def _check_range(name: str, what: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:  # also refuses what is not a number
+        raise Invalid(
+            "invalid_declaration", f"{what} of {name} is {value}, not between {least:g} and {most:g}."
+        )
+
+
+def _check_parameters(name: str, function: Callable[..., Any], *, at_least: int, at_most: int) -> None:
+    count = len(inspect.signature(function).parameters)
+    if not at_least <= count <= at_most:
+        raise Invalid(
+            "invalid_declaration",
+            f"The function of {name} takes {count} parameters.",
+            hint="A task takes its context and perhaps an input; a job takes its parameters.",
+        )
 
 
 def _first_parameter(function: Callable[..., Any]) -> Any:

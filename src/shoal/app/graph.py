@@ -1,13 +1,15 @@
 """The graph a job is: tasks in an order in which each only needs earlier ones, so that no cycle can be."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from shoal.app.task import Task
 from shoal.runtime.errors import Invalid
+
+LONGEST_NAME = 255
 
 OnFailure = Literal["fail", "skip", "ignore"]
 
@@ -26,12 +28,16 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     timeout_s: float | None = None
 
 
-@dataclass
 class Graph:
-    """Built step by step; ``result`` names the step whose output becomes the job's result."""
+    """Built step by step. ``result`` names the step whose output becomes the job's: the last one added,
+    unless it is set to another.
+    """
 
-    steps: list[Step] = field(default_factory=list)
-    result: str | None = None
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.result: str | None = None
+        self._by_name: dict[str, Step] = {}
+        self._of_type: Counter[str] = Counter()
 
     def add(
         self,
@@ -44,6 +50,7 @@ class Graph:
         on_failure: OnFailure = "fail",
     ) -> Step:
         """Add a task; returns the step, for others to need. Without a name it is called after its type."""
+        self._of_type[task.type] += 1
         step = Step(
             name=name or self._free_name(task.type),
             task_type=task.type,
@@ -51,12 +58,13 @@ class Graph:
             backoff_s=task.backoff,
             timeout_s=task.timeout,
             phase=phase or task.phase,
-            input=msgspec.to_builtins({} if input is None else input),
+            input=_as_json_values(task, {} if input is None else input),
             needs=tuple(dict.fromkeys(need.name for need in needs)),
             on_failure=on_failure,
         )
         self._check(step, needs)
         self.steps.append(step)
+        self._by_name[step.name] = step
         self.result = step.name
         return step
 
@@ -65,22 +73,33 @@ class Graph:
         return {"tasks": [msgspec.to_builtins(step) for step in self.steps], "result": self.result}
 
     def _free_name(self, task_type: str) -> str:
-        taken = {step.name for step in self.steps}
-        if task_type not in taken:
-            return task_type
-        number = sum(step.task_type == task_type for step in self.steps) + 1
-        while f"{task_type}-{number}" in taken:
+        number = self._of_type[task_type]
+        name = task_type if number == 1 else f"{task_type}-{number}"
+        while name in self._by_name:
             number += 1
-        return f"{task_type}-{number}"
+            name = f"{task_type}-{number}"
+        return name
 
     def _check(self, step: Step, needs: Sequence[Step]) -> None:
-        own: Mapping[str, Step] = {known.name: known for known in self.steps}
-        if step.name in own:
+        if len(step.name) > LONGEST_NAME:
+            raise Invalid(
+                "invalid_graph", f"A task name of {len(step.name)} characters; {LONGEST_NAME} are allowed."
+            )
+        if step.name in self._by_name:
             raise Invalid("invalid_graph", f"Two tasks are named {step.name!r}.", hint="Name one of them.")
         for need in needs:
-            if own.get(need.name) is not need:
+            if self._by_name.get(need.name) is not need:
                 raise Invalid(
                     "invalid_graph",
                     f"Task {step.name!r} needs {need.name!r}, which was not added to this graph.",
                     hint="Add what is needed first.",
                 )
+
+
+def _as_json_values(task: Task, given: object) -> object:
+    try:
+        return msgspec.to_builtins(given)
+    except TypeError as error:
+        raise Invalid(
+            "invalid_graph", f"The input of a {task.type} task cannot be written as JSON: {error}."
+        ) from error

@@ -9,6 +9,8 @@ from opentelemetry import trace
 
 from shoal.runtime.errors import Invalid
 
+SEND_TIMEOUT_S = 2
+
 _on = False
 
 
@@ -42,7 +44,10 @@ def configure_traces(settings: TraceSettings, *, role: str) -> None:
             hint="Install it with: pip install 'shoal[tracing]'.",
         ) from error
     provider = sdk.TracerProvider(resource=resources.Resource.create({"service.name": f"shoal-{role}"}))
-    exporter = otlp.OTLPSpanExporter(endpoint=settings.otlp_endpoint.rstrip("/") + "/v1/traces")
+    exporter = otlp.OTLPSpanExporter(
+        endpoint=settings.otlp_endpoint.rstrip("/") + "/v1/traces",
+        timeout=SEND_TIMEOUT_S,  # also how long an endpoint that is away may hold up the end
+    )
     provider.add_span_processor(export.BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
     _on = True
