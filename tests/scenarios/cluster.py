@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -14,10 +13,7 @@ from shoal.local.postgres import EmbeddedPostgres
 from shoal.local.processes import processes_in
 from shoal.local.servers import servers_of
 from tests.scenarios.ledger_view import LedgerView
-from tests.scenarios.processes import LOOK_EVERY_S, Launched, gone, kill_all
-
-SETTLED_S = 10.5
-"""An ``up`` takes a server that ends within 10 s of being ready for one that cannot run, and ends."""
+from tests.scenarios.processes import Launched, gone, kill_all
 
 
 class Up(Launched):
@@ -85,12 +81,6 @@ class EmbeddedServerView:
                 if any(str(self._home) == argument for argument in process.cmdline()):
                     return process
         return None
-
-    async def settled(self) -> None:
-        """Wait until an ``up`` would start it again rather than give up on it."""
-        # Another process: there is nothing to wait for but the look of it.
-        while (process := self.process()) is None or time.time() - process.create_time() < SETTLED_S:  # noqa: ASYNC110
-            await asyncio.sleep(LOOK_EVERY_S)
 
     def kill(self) -> None:
         self._send(signal.SIGKILL)

@@ -11,14 +11,10 @@ NOTICE_S = 60.0
 
 @dataclass(frozen=True)
 class Fault:
-    """``strike`` does it and returns how many claimed tasks it caught.
-
-    One ``of_postgres`` ends its server; an ``up`` starts only a server again that has run for a while.
-    """
+    """``strike`` does it and returns how many claimed tasks it caught."""
 
     name: str
     strike: Callable[[Cluster], Awaitable[int]]
-    of_postgres: bool = False
 
 
 @dataclass(frozen=True)

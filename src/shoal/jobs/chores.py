@@ -8,7 +8,7 @@ import asyncio
 import structlog
 
 from shoal.jobs.store import sql
-from shoal.ledger.connection import UNREACHABLE
+from shoal.ledger.connection import REPEATABLE
 from shoal.ledger.pool import Ledger
 from shoal.runtime.lifecycle import Part
 
@@ -31,7 +31,7 @@ class Watchdog(Part):
                     reclaimed = await sql.reclaim_stale_tasks.value(connection)
                 if reclaimed:
                     log.warning("tasks of silent workers taken back", count=reclaimed)
-            except UNREACHABLE as error:
+            except REPEATABLE as error:
                 log.warning("could not look for silent workers", error=str(error))
             try:
                 async with asyncio.timeout(LOOK_EVERY_S):

@@ -31,6 +31,9 @@ UNREACHABLE = (
     Unavailable,
 )
 
+# What passes when the same transaction is tried again: a deadlock, a serialization failure.
+REPEATABLE = (*UNREACHABLE, asyncpg.TransactionRollbackError)
+
 # What asyncpg raises for a connection that was cut just before the call (and for some mistakes of ours).
 BROKEN = (asyncpg.InterfaceError, asyncpg.InternalClientError)
 

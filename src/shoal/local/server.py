@@ -30,7 +30,8 @@ _READY_S = 60.0
 _SILENT_S = 10.0
 """A server that was found and does not even say that it is starting is given up after this."""
 _SHORT_LIFE_S = 10.0
-"""A server that ends sooner than this after it was ready is not started again."""
+_MOST_SHORT_LIVES = 3
+"""A server that ends so many times in a row sooner than this after it was ready stays down."""
 
 _KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
@@ -59,6 +60,7 @@ class EmbeddedServer(Part):
         self._process: psutil.Process | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._ready_at = 0.0
+        self._short_lives = 0
         self._changing = asyncio.Lock()
         self._stopping = asyncio.Event()
 
@@ -80,8 +82,10 @@ class EmbeddedServer(Part):
             async with self._changing:
                 if self._stopping.is_set() or (self._process and is_alive(self._process)):
                     continue
-                if time.monotonic() - self._ready_at < _SHORT_LIFE_S:
-                    raise self._failure("ended as soon as it was ready", self._output(0))
+                lived_s = time.monotonic() - self._ready_at
+                self._short_lives = self._short_lives + 1 if lived_s < _SHORT_LIFE_S else 0
+                if self._short_lives >= _MOST_SHORT_LIVES:
+                    raise self._failure("ends again and again as soon as it is ready", self._output(0))
                 log.error("server ended by itself; starting it again", server=self.name)
                 await self._bring_up()
 

@@ -9,7 +9,7 @@ import structlog
 
 from shoal.app.declare import App, Job
 from shoal.app.failures import PermanentFailure, RetryAfter
-from shoal.ledger.connection import UNREACHABLE
+from shoal.ledger.connection import REPEATABLE
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import ShoalError
@@ -105,7 +105,7 @@ class Worker(Part):
             try:
                 claimed = await self._claims.claim(room)
                 due = await self._claims.next_due_s() if len(claimed) < room else 0.0
-            except UNREACHABLE as error:
+            except REPEATABLE as error:
                 log.warning("claim failed", error=str(error))
                 claimed, due = [], pause
             self._take(claimed)

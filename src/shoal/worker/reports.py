@@ -13,7 +13,7 @@ import asyncpg
 import structlog
 
 from shoal.app.failures import PermanentFailure, RetryAfter
-from shoal.ledger.connection import UNREACHABLE
+from shoal.ledger.connection import REPEATABLE
 from shoal.ledger.pool import Ledger
 from shoal.ledger.text import storable
 from shoal.runtime.batches import Batches
@@ -168,12 +168,12 @@ class Reports:
 
 
 async def until_answered(send: Callable[[], Awaitable[Answer]]) -> Answer:
-    """Repeat a call while the ledger is away. Every other error belongs to the caller."""
+    """Repeat a call while the ledger is away, or when it lost a race. Every other error is the caller's."""
     delay = FIRST_RETRY_S
     while True:
         try:
             return await send()
-        except (*UNREACHABLE, Unavailable) as error:
+        except (*REPEATABLE, Unavailable) as error:
             log.warning("the ledger does not answer", error=str(error), retry_in_s=round(delay, 1))
         await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
         delay = min(delay * 2, LONGEST_RETRY_S)

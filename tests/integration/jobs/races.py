@@ -23,13 +23,21 @@ async def begun_and_waiting(
     call: Coroutine[Any, Any, Answer], *, of: LedgerClient, seen_by: LedgerClient
 ) -> "asyncio.Task[Answer]":
     """Start a call on the connection ``of``; return once it waits for a lock somebody else holds."""
-    pid = of.connection.get_server_pid()
     task = asyncio.create_task(call)
-    async with asyncio.timeout(DEADLINE_S):
-        while not await seen_by.connection.fetchval(IS_WAITING, pid):
-            assert not task.done(), f"it did not wait: {task}"
-            await asyncio.sleep(LOOK_EVERY_S)
+    waiting = asyncio.create_task(is_waiting(of, seen_by=seen_by))
+    await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    assert not task.done(), f"it did not wait: {task}"
+    await waiting
     return task
+
+
+async def is_waiting(client: LedgerClient, *, seen_by: LedgerClient) -> None:
+    """Return once the call under way on a connection waits for a lock."""
+    pid = client.connection.get_server_pid()
+    async with asyncio.timeout(DEADLINE_S):
+        # The server tells nobody that somebody waits.
+        while not await seen_by.connection.fetchval(IS_WAITING, pid):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_EVERY_S)
 
 
 @contextmanager

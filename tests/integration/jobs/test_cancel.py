@@ -5,8 +5,9 @@ from uuid import uuid4
 
 from shoal.runtime.errors import NotFound
 
+from .conftest import OpenClient
 from .ledger_client import LedgerClient, graph, task
-from .races import begun_and_waiting, refused
+from .races import begun_and_waiting, is_waiting, refused
 
 
 async def test_everything_that_has_not_ended_is_cancelled(ann: LedgerClient) -> None:
@@ -139,15 +140,22 @@ async def test_completions_and_cancels_never_wait_for_each_other_in_a_circle(
         assert (await ann.job(job.id))["status"] == "cancelled"
 
 
-async def test_a_cancel_takes_what_is_planned_while_it_waits_in_the_order_everybody_locks(
-    ann: LedgerClient, bob: LedgerClient
+async def test_a_cancel_holds_what_was_planned_while_it_waited_before_it_takes_the_job(
+    ann: LedgerClient, bob: LedgerClient, open_client: OpenClient
 ) -> None:
-    """Tasks that are planned while a cancel waits for the plan must be locked before the job is, too."""
+    """Trap 4.15: taken after the job, a task may be in the hands of a completion that waits for the job."""
+    holder = await open_client("holder")
     await ann.register()
     job = await ann.create()
     (plan,) = await ann.claim(1, types=["plan:graph"])
-    async with ann.connection.transaction():
-        await ann.plan(plan, graph(task("a"), task("b")))
-        cancelling = await begun_and_waiting(bob.cancel_job(job), of=bob, seen_by=ann)
+    async with holder.connection.transaction():
+        async with ann.connection.transaction():
+            await ann.plan(plan, graph(task("a"), task("b")))
+            taking = holder.connection.execute("SELECT FROM jobs WHERE id = $1 FOR NO KEY UPDATE", job)
+            taken = await begun_and_waiting(taking, of=holder, seen_by=ann)
+            cancelling = await begun_and_waiting(bob.cancel_job(job), of=bob, seen_by=ann)
+        await taken
+        await is_waiting(bob, seen_by=ann)
+        assert await ann.claim(9) == []
     assert await cancelling == "cancelled"
     assert await ann.statuses(job) == {"a": "cancelled", "b": "cancelled"}

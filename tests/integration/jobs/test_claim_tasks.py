@@ -11,7 +11,7 @@ from shoal.runtime.errors import Invalid
 
 from .conftest import OpenClient
 from .ledger_client import Graph, LedgerClient, graph, task
-from .races import refused
+from .races import begun_and_waiting, refused
 
 
 def loose(count: int, **more: object) -> Graph:
@@ -142,6 +142,18 @@ async def test_a_repeated_claim_returns_what_is_left_of_it(ann: LedgerClient) ->
 async def test_a_repeated_claim_that_had_never_arrived_takes_tasks(ann: LedgerClient) -> None:
     await ann.start(loose(3))
     assert len(await ann.claim(2, token=uuid4(), repeated=True)) == 2
+
+
+async def test_a_repeated_claim_waits_for_the_call_it_repeats(ann: LedgerClient, bob: LedgerClient) -> None:
+    """A client that gave up on a reply cannot know that the server has."""
+    await ann.start(loose(9))
+    token = uuid4()
+    bob.worker = ann.worker
+    async with ann.connection.transaction():
+        first = await ann.claim(4, token=token)
+        repeating = bob.claim(4, token=token, repeated=True)
+        again = await begun_and_waiting(repeating, of=bob, seen_by=ann)
+    assert await again == first
 
 
 async def test_somebody_elses_token_opens_nothing(ann: LedgerClient, bob: LedgerClient) -> None:

@@ -416,6 +416,7 @@ BEGIN
   IF p_max_tasks IS NULL OR p_max_tasks < 0 THEN  -- no number would be no LIMIT
     PERFORM shoal.refuse('SH400', 'max_tasks_missing', 'A claim says how many tasks it takes at most.');
   END IF;
+  PERFORM pg_advisory_xact_lock(uuid_hash_extended(p_claim_token, 0));
   IF p_repeated THEN
     v_places := ARRAY(
       SELECT t.ctid FROM public.job_tasks t

@@ -89,10 +89,7 @@ async def test_stopping_what_never_started_or_has_stopped_does_nothing(
         assert server.pid is None
 
 
-async def test_a_server_that_dies_is_started_again(
-    directory: DataDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shoal.local.server._SHORT_LIFE_S", 0.0)
+async def test_a_server_that_dies_is_started_again(directory: DataDirectory) -> None:
     postgres, _ = servers_of(directory)
     await postgres.start()
     watching = asyncio.create_task(postgres.run())
@@ -114,14 +111,24 @@ async def test_a_server_that_dies_is_started_again(
     await asyncio.wait_for(watching, 5)
 
 
-async def test_a_server_that_dies_as_soon_as_it_is_ready_is_given_up(empty: DataDirectory) -> None:
+async def test_a_server_that_dies_again_and_again_as_soon_as_it_is_ready_is_given_up(
+    empty: DataDirectory,
+) -> None:
     _, valkey = servers_of(DataDirectory.prepare(empty.path))
     await valkey.start()
+    watching = asyncio.create_task(valkey.run())
+    killed: set[int] = set()
     try:
-        assert valkey.pid
-        psutil.Process(valkey.pid).kill()
+        async with asyncio.timeout(20):
+            while not watching.done():
+                async with valkey._changing:  # nobody is starting it: it is up, or has just been killed
+                    if valkey.pid and valkey.pid not in killed:
+                        killed.add(valkey.pid)
+                        psutil.Process(valkey.pid).kill()
+                await asyncio.sleep(0.02)
         with pytest.raises(Unavailable) as failure:
-            await asyncio.wait_for(valkey.run(), 10)
+            await watching
     finally:
         await valkey.stop()
+    assert len(killed) == 3
     assert failure.value.code == "valkey_failed_to_start"

@@ -36,10 +36,6 @@ async def run(folder: Path, verdict: Verdict) -> None:
         worker_lease_s=LEASE_S,
         worker_concurrency=2,
     ) as cluster:
-        if fault.name in OF_SERVERS and chance.random() < 1 / 2:
-            await cluster.postgres.settled()
-            await cluster.valkey.settled()
-            verdict.note("the servers have run for a while")
         async with front_door_of(cluster) as door:
             job_id = await door.start_job("walk", {"seed": content_seed})
         await strike_as_planned(cluster, Planned(mark, fault), verdict)
@@ -149,4 +145,3 @@ FAULTS = (
     Fault("kill -9 of PostgreSQL", kill_postgres),
     Fault("kill -9 of Valkey", kill_valkey),
 )
-OF_SERVERS = {"kill -9 of PostgreSQL", "kill -9 of Valkey"}

@@ -95,8 +95,6 @@ async def strike_in_waves(
     right: dict[UUID, int] = {}
     for number, fault in enumerate(faults):
         first, last = (load.jobs * wave // len(faults) for wave in (number, number + 1))
-        if fault.of_postgres:
-            await cluster.postgres.settled()
         behind, began = await cluster.ledger.completed(), time.monotonic()
         started = await cluster.ledger.rows(START_JOBS, owner, first + 1, last, load.task_s)
         right |= {row["id"]: right_answer(row["number"]) for row in started}
@@ -123,7 +121,6 @@ def all_faults(chance: random.Random) -> list[Fault]:
 
 
 def one_of_each(chance: random.Random) -> list[Fault]:
-    """PostgreSQL last: by then it has run for so long that ``up`` starts it again."""
     return [
         kill_worker(chance.randint(1, WORKERS)),
         CUT_CONNECTIONS,
@@ -191,6 +188,6 @@ async def holds_something(cluster: Cluster, worker_id: str) -> None:
     await cluster.ledger.until(holds, within_s=5)
 
 
-KILL_POSTGRES = Fault("kill -9 of PostgreSQL", kill_postgres, of_postgres=True)
-RESTART_POSTGRES = Fault("fast restart of PostgreSQL", restart_postgres, of_postgres=True)
+KILL_POSTGRES = Fault("kill -9 of PostgreSQL", kill_postgres)
+RESTART_POSTGRES = Fault("fast restart of PostgreSQL", restart_postgres)
 CUT_CONNECTIONS = Fault("end of all connections", cut_connections)

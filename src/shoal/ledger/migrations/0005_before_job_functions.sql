@@ -71,7 +71,8 @@ $$;
 -- task the parameters of the job.
 -- A repeated call (p_repeated: the reply to the last one was lost) returns what the token holds, if it
 -- holds anything, and takes no others.
--- Locks: the tasks it takes, skipping those another claim holds; then their jobs by id (0004).
+-- Locks: the token, since the call that is repeated may still be under way; the tasks it takes,
+-- skipping those another claim holds; then their jobs by id (0004).
 CREATE FUNCTION shoal.claim_work(
   p_worker_id text, p_max_tasks int, p_task_types text[], p_lease_s int, p_claim_token uuid, p_repeated boolean
 ) RETURNS TABLE (
@@ -87,6 +88,7 @@ BEGIN
   IF p_max_tasks IS NULL OR p_max_tasks < 0 THEN  -- no number would be no LIMIT
     PERFORM shoal.refuse('SH400', 'max_tasks_missing', 'A claim says how many tasks it takes at most.');
   END IF;
+  PERFORM pg_advisory_xact_lock(uuid_hash_extended(p_claim_token, 0));
   IF p_repeated THEN
     v_places := ARRAY(
       SELECT t.ctid FROM public.job_tasks t
