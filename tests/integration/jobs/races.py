@@ -15,6 +15,7 @@ from tests.integration.jobs.ledger_client import LedgerClient
 Answer = TypeVar("Answer")
 
 IS_WAITING = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1"
+WAITS_FOR = "SELECT $2::int = ANY (pg_blocking_pids($1))"
 LOOK_EVERY_S = 0.002
 DEADLINE_S = 10.0
 
@@ -33,10 +34,19 @@ async def begun_and_waiting(
 
 async def is_waiting(client: LedgerClient, *, seen_by: LedgerClient) -> None:
     """Return once the call under way on a connection waits for a lock."""
-    pid = client.connection.get_server_pid()
+    await _true(seen_by, IS_WAITING, client.connection.get_server_pid())
+
+
+async def waits_for(holder: LedgerClient, client: LedgerClient, *, seen_by: LedgerClient) -> None:
+    """Return once that call waits for ``holder``: an earlier wait for somebody else does not count."""
+    pids = client.connection.get_server_pid(), holder.connection.get_server_pid()
+    await _true(seen_by, WAITS_FOR, *pids)
+
+
+async def _true(seen_by: LedgerClient, question: str, *pids: int) -> None:
     async with asyncio.timeout(DEADLINE_S):
         # The server tells nobody that somebody waits.
-        while not await seen_by.connection.fetchval(IS_WAITING, pid):  # noqa: ASYNC110
+        while not await seen_by.connection.fetchval(question, *pids):  # noqa: ASYNC110
             await asyncio.sleep(LOOK_EVERY_S)
 
 

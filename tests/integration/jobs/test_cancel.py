@@ -7,7 +7,7 @@ from shoal.runtime.errors import NotFound
 
 from .conftest import OpenClient
 from .ledger_client import LedgerClient, graph, task
-from .races import begun_and_waiting, is_waiting, refused
+from .races import begun_and_waiting, refused, waits_for
 
 
 async def test_everything_that_has_not_ended_is_cancelled(ann: LedgerClient) -> None:
@@ -155,7 +155,7 @@ async def test_a_cancel_holds_what_was_planned_while_it_waited_before_it_takes_t
             taken = await begun_and_waiting(taking, of=holder, seen_by=ann)
             cancelling = await begun_and_waiting(bob.cancel_job(job), of=bob, seen_by=ann)
         await taken
-        await is_waiting(bob, seen_by=ann)
+        await waits_for(holder, bob, seen_by=ann)
         assert await ann.claim(9) == []
     assert await cancelling == "cancelled"
     assert await ann.statuses(job) == {"a": "cancelled", "b": "cancelled"}
