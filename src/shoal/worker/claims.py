@@ -37,7 +37,7 @@ class Claims:
         return [Claim(token, *row) for row in rows]
 
     async def next_due_s(self) -> float:
-        """In how many seconds a delayed task may become ready; infinity when none is delayed."""
+        """In how many seconds there may be something to claim again; infinity when nothing is in sight."""
         async with self._ledger.connection() as connection:
-            seconds = await sql.next_due.value(connection)
+            seconds = await sql.next_due.value(connection, task_types=self._task_types)
         return math.inf if seconds is None else float(seconds)

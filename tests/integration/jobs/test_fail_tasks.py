@@ -123,7 +123,7 @@ async def test_no_pause_a_task_can_name_breaks_the_report(ann: LedgerClient, sec
 
 async def test_the_clock_of_idle_workers_is_that_of_the_next_delayed_task(ann: LedgerClient) -> None:
     await ann.start(graph(task("a"), task("b")))
-    next_due = "SELECT shoal.next_due_s()"
+    next_due = "SELECT shoal.next_due_s('{}')"
     assert await ann.connection.fetchval(next_due) is None
 
     for claim, seconds in zip(await ann.claim(2), (900.0, 60.0), strict=True):
@@ -139,13 +139,13 @@ async def test_a_delay_that_has_passed_ends_with_the_next_claim(ann: LedgerClien
     assert [claim.task_name for claim in await ann.claim(9)] == ["a"]
 
 
-async def test_what_was_delayed_stands_in_line_from_the_moment_it_is_due(ann: LedgerClient) -> None:
+async def test_what_failed_comes_back_to_its_place_in_line(ann: LedgerClient) -> None:
     await ann.start(graph(task("failed-once")))
     await ann.fail(await ann.claim_one(), retry_after_s=100)
     await ann.start(graph(task("came-meanwhile")))
     await ann.let_delays_pass()
 
-    assert [claim.task_name for claim in await ann.claim(9)] == ["came-meanwhile", "failed-once"]
+    assert [claim.task_name for claim in await ann.claim(9)] == ["failed-once", "came-meanwhile"]
 
 
 async def test_a_released_task_has_burned_no_attempt_and_is_ready_at_once(

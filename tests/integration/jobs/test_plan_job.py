@@ -96,7 +96,7 @@ async def test_everything_that_is_said_of_a_task_is_kept(ann: LedgerClient) -> N
     assert (b["max_attempts"], b["backoff_s"], b["timeout_s"], b["executor"]) == (3, 5.0, None, "worker")
     edges = await ann.connection.fetch("SELECT needs, task_id, on_failure FROM task_edges")
     assert [tuple(edge) for edge in edges] == [(a["id"], b["id"], "skip")]
-    assert (await ann.job(claim.job_id))["result_task_id"] == b["id"]
+    assert (await ann.job(claim.job_id))["result_sequence"] == b["sequence"]
 
 
 async def test_what_is_null_was_not_said(ann: LedgerClient) -> None:

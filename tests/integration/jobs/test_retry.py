@@ -114,8 +114,8 @@ async def test_who_ignored_a_failure_waits_for_what_is_tried_again(ann: LedgerCl
     assert await ann.retry_task(job.tasks["a"]) == 1
 
     assert (await ann.task(job.tasks["both"]))["waiting_on"] == 2
-    c, a = await ann.claim(2)
-    assert (c.task_name, a.task_name) == ("c", "a")
+    a, c = await ann.claim(2)
+    assert (a.task_name, c.task_name) == ("a", "c")
     assert await ann.complete(a) == ["completed"]
     assert await ann.claim(9) == []
     assert await ann.complete(c) == ["completed"]

@@ -71,6 +71,7 @@ BEGIN
    WHERE t.job_id = p_job_id AND t.status IN ('pending', 'claimed');
   DELETE FROM public.task_leases l USING public.job_tasks t WHERE t.job_id = p_job_id AND l.task_id = t.id;
   PERFORM pg_notify('shoal_cancelled', '');
+  PERFORM shoal.wake_for_limits();
   RETURN 'cancelled';
 END
 $$;
@@ -89,6 +90,7 @@ BEGIN
     DELETE FROM public.task_leases l WHERE l.task_id = p_task_id;
     PERFORM shoal.spread_failure(ARRAY[p_task_id]);
     PERFORM pg_notify('shoal_cancelled', '');
+    PERFORM shoal.wake_for_limits();
   END IF;
   RETURN (SELECT t.status FROM public.job_tasks t WHERE t.id = p_task_id);
 END
@@ -160,23 +162,13 @@ CREATE FUNCTION public.create_job(p_type text, p_params jsonb DEFAULT '{}'::json
     SET search_path TO ''
     AS $$
 DECLARE
-  v_user   uuid := coalesce(p_user_id, auth.uid());
-  v_phases jsonb;
-  v_job    uuid;
-  v_hash   bytea;
+  v_user  uuid := shoal.job_owner(p_user_id);
+  v_given jsonb := jsonb_build_object('type', p_type, 'params', p_params, 'priority', p_priority,
+                                      'unique_key', p_unique_key, 'run_at', p_run_at);
+  v_hash  bytea := sha256(convert_to(jsonb_build_array(v_given, p_on_conflict)::text, 'UTF8'));
+  v_job   uuid;
 BEGIN
-  IF v_user IS NULL THEN
-    PERFORM shoal.refuse('SH400', 'job_owner_missing', 'The job has no owner.', 'A service names the user (userId, p_user_id).');
-  END IF;
-  IF NOT shoal.is_service() AND v_user IS DISTINCT FROM auth.uid() THEN
-    PERFORM shoal.refuse('SH403', 'job_owner_foreign', 'A user starts jobs only for themselves.');
-  END IF;
-  IF NOT isfinite(p_run_at) THEN
-    PERFORM shoal.refuse('SH400', 'run_at_infinite', 'A job starts at some point in time.');
-  END IF;
   IF p_idempotency_key IS NOT NULL THEN
-    v_hash := sha256(convert_to(jsonb_build_array(
-      p_type, p_params, p_priority, p_unique_key, p_on_conflict, p_run_at)::text, 'UTF8'));
     INSERT INTO public.idempotency_keys (user_id, key, request_hash)
     VALUES (v_user, p_idempotency_key, v_hash) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
@@ -189,49 +181,29 @@ BEGIN
       RETURN v_job;
     END IF;
   END IF;
-  SELECT t.phases INTO v_phases FROM public.job_types t WHERE t.type = p_type;
-  IF NOT FOUND THEN
-    PERFORM shoal.refuse('SH404', 'unknown_job_type', format('There is no job type %L.', p_type),
-      'Start a worker whose app declares it; a worker registers its job types when it starts.');
-  END IF;
-  LOOP
-    INSERT INTO public.jobs (user_id, type, params, priority, unique_key,
-                             phase_names, phase_ends, phase_total, phase_done)
-    SELECT v_user, p_type, p_params, p_priority, p_unique_key,
-           array_agg(p.name ORDER BY p.position), array_agg(p.ends ORDER BY p.position),
-           array_agg(0), array_agg(0)
-      FROM (
-        SELECT 0 AS position, 'planning' AS name, 0::real AS ends
-        UNION ALL
-        SELECT d.position, d.phase ->> 'name', (d.phase ->> 'ends')::real
-          FROM jsonb_array_elements(v_phases) WITH ORDINALITY AS d(phase, position)
-        UNION ALL
-        SELECT 1, 'processing', 100 WHERE jsonb_array_length(v_phases) = 0
-      ) p
-    ON CONFLICT (user_id, type, unique_key)
-      WHERE unique_key IS NOT NULL AND status IN ('queued', 'processing') DO NOTHING
-    RETURNING id INTO v_job;
-    EXIT WHEN v_job IS NOT NULL;
-    SELECT j.id INTO v_job FROM public.jobs j
-     WHERE j.user_id = v_user AND j.type = p_type AND j.unique_key = p_unique_key
-       AND j.status IN ('queued', 'processing');
-    IF FOUND AND p_on_conflict = 'existing' THEN
-      UPDATE public.idempotency_keys SET job_id = v_job WHERE user_id = v_user AND key = p_idempotency_key;
-      RETURN v_job;
-    ELSIF FOUND THEN
-      PERFORM shoal.refuse('SH409', 'job_exists',
-        format('A %s job with the key %L is alive: %s.', p_type, p_unique_key, v_job),
-        'Wait for it, cancel it, or ask for the existing one.');
-    END IF;
-  END LOOP;
-  INSERT INTO public.job_tasks (job_id, name, task_type, phase, order_key, delayed, run_at)
-  VALUES (v_job, 'plan', 'plan:' || p_type, 1, shoal.order_key(p_priority),
-          coalesce(p_run_at > clock_timestamp(), false), p_run_at);
+  v_job := (shoal.insert_jobs(v_user, jsonb_build_array(v_given), p_on_conflict))[1];
   UPDATE public.idempotency_keys SET job_id = v_job WHERE user_id = v_user AND key = p_idempotency_key;
-  PERFORM pg_notify('shoal_tasks', '');
   RETURN v_job;
 END
 $$;
+
+CREATE FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid DEFAULT NULL::uuid, p_on_conflict text DEFAULT 'reject'::text) RETURNS uuid[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+DECLARE
+  v_user uuid := shoal.job_owner(p_user_id);
+BEGIN
+  IF jsonb_typeof(p_jobs) IS DISTINCT FROM 'array' OR jsonb_array_length(p_jobs) NOT BETWEEN 1 AND 10000 THEN
+    PERFORM shoal.refuse('SH400', 'wrong_number_of_jobs', 'One call starts from 1 to 10,000 jobs.');
+  END IF;
+  IF jsonb_path_exists(p_jobs, '$[*].graph') AND NOT shoal.is_service() THEN
+    PERFORM shoal.refuse('SH403', 'graph_not_allowed', 'A user cannot say what a job is made of.',
+      'Leave out the graph: a worker that has the code of the job plans it.');
+  END IF;
+  RETURN shoal.insert_jobs(v_user, p_jobs, p_on_conflict);
+END
+$_$;
 
 CREATE FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text DEFAULT ''::text, p_claim_token uuid DEFAULT NULL::uuid) RETURNS boolean
     LANGUAGE sql SECURITY DEFINER
@@ -250,6 +222,28 @@ CREATE FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_
     SELECT FROM shoal.heartbeat_tasks(p_worker_id, ARRAY[p_task_id], ARRAY[p_claim_token],
       ARRAY[(SELECT l.progress FROM public.task_leases l WHERE l.task_id = p_task_id)],
       ARRAY[(SELECT l.message FROM public.task_leases l WHERE l.task_id = p_task_id)]))
+$$;
+
+CREATE FUNCTION public.limit_task_type(p_task_type text, p_max_running integer DEFAULT NULL::integer, p_rate_per_s double precision DEFAULT NULL::double precision, p_burst integer DEFAULT 1) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  INSERT INTO public.task_limits AS l (task_type, max_running, rate_per_s, burst, tokens)
+  VALUES (p_task_type, p_max_running, p_rate_per_s, p_burst, p_burst)
+  ON CONFLICT (task_type) DO UPDATE
+    SET max_running = excluded.max_running, rate_per_s = excluded.rate_per_s, burst = excluded.burst,
+        tokens = excluded.tokens, counted_at = excluded.counted_at;
+  PERFORM shoal.forget_empty_limit(p_task_type);
+END
+$$;
+
+CREATE FUNCTION public.pause_task_type(p_task_type text, p_reason text DEFAULT 'Paused.'::text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  INSERT INTO public.task_limits AS l (task_type, paused_because) VALUES (p_task_type, p_reason)
+  ON CONFLICT (task_type) DO UPDATE SET paused_because = excluded.paused_because
 $$;
 
 CREATE FUNCTION public.reclaim_stale_tasks() RETURNS integer
@@ -285,6 +279,16 @@ BEGIN
   END IF;
   PERFORM pg_notify('shoal_tasks', '');
   RETURN coalesce(cardinality(v_stale), 0);
+END
+$$;
+
+CREATE FUNCTION public.resume_task_type(p_task_type text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  UPDATE public.task_limits l SET paused_because = NULL WHERE l.task_type = p_task_type;
+  PERFORM shoal.forget_empty_limit(p_task_type);
 END
 $$;
 
@@ -409,6 +413,7 @@ CREATE FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_t
     AS $$
 DECLARE
   v_places tid[] := '{}';  -- where the rows are; they stay there while we hold their locks
+  v_room   int[];          -- per type: how many its limits let through; null where there is no limit
 BEGIN
   IF coalesce(length(p_worker_id), 0) = 0 OR p_claim_token IS NULL THEN
     PERFORM shoal.refuse('SH400', 'worker_id_missing', 'A claim needs the id of the worker and a token.');
@@ -424,16 +429,20 @@ BEGIN
   END IF;
   IF cardinality(v_places) = 0 THEN
     PERFORM shoal.promote_due_tasks();
+    v_room := shoal.lock_limits(p_task_types);
     v_places := ARRAY(
       SELECT r.place
-        FROM unnest(p_task_types) AS wanted(task_type)
+        FROM unnest(p_task_types, v_room) AS wanted(task_type, room)
        CROSS JOIN LATERAL (
          SELECT t.ctid AS place, t.order_key, t.id FROM public.job_tasks t
           WHERE t.task_type = wanted.task_type
             AND t.status = 'pending' AND t.waiting_on = 0 AND NOT t.delayed AND t.executor = 'worker'
-          ORDER BY t.order_key, t.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
+          ORDER BY t.order_key, t.id LIMIT least(p_max_tasks, wanted.room) FOR UPDATE SKIP LOCKED
        ) r
        ORDER BY r.order_key, r.id LIMIT p_max_tasks);
+    IF v_room IS NOT NULL THEN
+      PERFORM shoal.spend_tokens(v_places);
+    END IF;
   END IF;
   IF cardinality(v_places) = 0 THEN
     RETURN;
@@ -482,6 +491,7 @@ BEGIN
     PERFORM shoal.release_dependants(v_feeding, false);
   END IF;
   DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_done);
+  PERFORM shoal.wake_for_limits();
   IF cardinality(v_done) = cardinality(p_task_ids) THEN
     RETURN;
   END IF;
@@ -567,7 +577,8 @@ BEGIN
          finished_at = CASE WHEN s.ends THEN clock_timestamp() WHEN s.status = 'processing' THEN NULL
                             ELSE j.finished_at END,
          result = CASE WHEN s.ends AND s.status = 'complete' THEN
-                    (SELECT t.output FROM public.job_tasks t WHERE t.id = j.result_task_id) END,
+                    (SELECT t.output FROM public.job_tasks t
+                      WHERE t.job_id = j.id AND t.sequence = j.result_sequence) END,
          error = CASE WHEN s.ends AND s.status = 'failed' THEN
                    (SELECT left(t.error, 16384) FROM public.job_tasks t
                      WHERE t.job_id = j.id AND t.status = 'failed' ORDER BY t.finished_at, t.id LIMIT 1)
@@ -635,12 +646,48 @@ BEGIN
   DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_failed || v_retrying);
   IF v_retrying IS NOT NULL THEN
     PERFORM pg_notify('shoal_tasks', '');  -- the clock of idle workers may have to ring earlier
+  ELSE
+    PERFORM shoal.wake_for_limits();
   END IF;
   RETURN QUERY
     SELECT id, CASE WHEN id = ANY (v_failed) THEN 'failed' WHEN id = ANY (v_retrying) THEN 'retrying'
                     ELSE 'lease_lost' END
       FROM unnest(p_task_ids) AS id;
 END
+$$;
+
+CREATE FUNCTION shoal.forget_empty_limit(p_task_type text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  DELETE FROM public.task_limits l
+   WHERE l.task_type = p_task_type AND l.paused_because IS NULL AND l.max_running IS NULL AND l.rate_per_s IS NULL;
+  SELECT pg_notify('shoal_tasks', '')
+$$;
+
+CREATE FUNCTION shoal.graph_entries(p_job_ids uuid[], p_graphs jsonb[]) RETURNS TABLE(job_id uuid, task jsonb, name text, size bigint, preceding bigint, fan_in bigint, fan_out bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+  WITH entry AS MATERIALIZED (
+    SELECT g.job_id, e.position, e.task, e.task ->> 'name' AS name,
+           CASE WHEN e.task ? 'each' THEN jsonb_array_length(e.task -> 'each') ELSE 1 END AS size
+      FROM unnest(p_job_ids, p_graphs) AS g(job_id, graph)
+     CROSS JOIN LATERAL jsonb_array_elements(g.graph -> 'tasks') WITH ORDINALITY AS e(task, position)
+  ), need AS MATERIALIZED (
+    SELECT t.job_id, t.name, t.size, n.name AS needed
+      FROM entry t CROSS JOIN LATERAL jsonb_array_elements_text(nullif(t.task -> 'needs', 'null')) AS n(name)
+  )
+  SELECT e.job_id, e.task, e.name, e.size,
+         coalesce(sum(e.size) OVER (PARTITION BY e.job_id ORDER BY e.position
+                                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::bigint,
+         coalesce(i.n, 0), coalesce(o.n, 0)
+    FROM entry e
+    LEFT JOIN (SELECT n.job_id, n.name, sum(needed.size)::bigint AS n FROM need n
+                 JOIN entry needed ON needed.job_id = n.job_id AND needed.name = n.needed
+                GROUP BY n.job_id, n.name) i ON i.job_id = e.job_id AND i.name = e.name
+    LEFT JOIN (SELECT n.job_id, n.needed, sum(n.size)::bigint AS n FROM need n
+                GROUP BY n.job_id, n.needed) o ON o.job_id = e.job_id AND o.needed = e.name
 $$;
 
 CREATE FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) RETURNS SETOF uuid
@@ -659,6 +706,163 @@ CREATE FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_cla
     SET claim_token = excluded.claim_token, heartbeat_at = excluded.heartbeat_at,
         progress = excluded.progress, message = excluded.message
   RETURNING l.task_id
+$$;
+
+CREATE FUNCTION shoal.insert_graphs(p_job_ids uuid[], p_graphs jsonb[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_wrong text := (
+    SELECT w.wrong FROM unnest(p_job_ids, p_graphs) AS g(job_id, graph)
+      JOIN public.jobs j ON j.id = g.job_id
+     CROSS JOIN LATERAL shoal.wrong_in_graph(g.graph, j.phase_names) AS w(wrong)
+     WHERE w.wrong IS NOT NULL LIMIT 1);
+BEGIN
+  IF v_wrong IS NOT NULL THEN
+    PERFORM shoal.refuse('SH400', 'invalid_graph', v_wrong);
+  END IF;
+
+  -- Jobs of one user that begin together take their turns one after the other.
+  UPDATE public.jobs j
+     SET turn = t.begins, turn_ends = t.begins + shoal.place_in_turn(t.size), result_sequence = t.result
+    FROM (
+      SELECT s.id, s.size, s.result,
+             shoal.next_turn(s.id, s.user_id, s.priority) + shoal.place_in_turn(coalesce(sum(s.size) OVER (
+               PARTITION BY s.user_id, s.priority ORDER BY s.position
+               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::bigint) AS begins
+        FROM (
+          SELECT j.id, j.user_id, j.priority, g.position, coalesce(sum(e.size), 0)::bigint AS size,
+                 min(e.preceding + 1) FILTER (WHERE e.name = g.graph ->> 'result') AS result
+            FROM unnest(p_job_ids, p_graphs) WITH ORDINALITY AS g(job_id, graph, position)
+            JOIN public.jobs j ON j.id = g.job_id
+            LEFT JOIN shoal.graph_entries(p_job_ids, p_graphs) e ON e.job_id = g.job_id
+           GROUP BY j.id, g.position, g.graph
+        ) s
+    ) t
+   WHERE j.id = t.id;
+
+  INSERT INTO public.job_tasks (job_id, name, task_type, executor, sequence, phase, input, max_attempts,
+    backoff_s, timeout_s, waiting_on, fan_in, fan_out, order_key)
+  SELECT e.job_id, CASE WHEN i.number IS NULL THEN e.name ELSE e.name || '-' || i.number END,
+         e.task ->> 'task_type', coalesce(e.task ->> 'executor', 'worker'),
+         e.preceding + coalesce(i.number, 1), coalesce(array_position(j.phase_names, e.task ->> 'phase'), 2),
+         coalesce(i.input, '{}'), coalesce((e.task ->> 'max_attempts')::int, 3),
+         coalesce((e.task ->> 'backoff_s')::real, 5), (e.task ->> 'timeout_s')::real,
+         e.fan_in, e.fan_in, e.fan_out,
+         j.turn + shoal.place_in_turn(e.preceding + coalesce(i.number, 1))
+           - (j.priority + coalesce((e.task ->> 'priority')::int, 0)) * 60000000::bigint
+    FROM shoal.graph_entries(p_job_ids, p_graphs) e
+    JOIN public.jobs j ON j.id = e.job_id
+   CROSS JOIN LATERAL (
+      SELECT NULL::bigint AS number, nullif(e.task -> 'input', 'null') AS input WHERE NOT e.task ? 'each'
+      UNION ALL
+      SELECT one.number, nullif(one.input, 'null')
+        FROM jsonb_array_elements(e.task -> 'each') WITH ORDINALITY AS one(input, number)
+    ) i;
+
+  INSERT INTO public.task_edges (needs, task_id, on_failure)
+  SELECT n.id, t.id, coalesce(e.task ->> 'on_failure', 'fail')
+    FROM shoal.graph_entries(p_job_ids, p_graphs) e
+   CROSS JOIN LATERAL jsonb_array_elements_text(nullif(e.task -> 'needs', 'null')) AS need(name)
+    JOIN shoal.graph_entries(p_job_ids, p_graphs) f ON f.job_id = e.job_id AND f.name = need.name
+    JOIN public.job_tasks t ON t.job_id = e.job_id AND t.sequence BETWEEN e.preceding + 1 AND e.preceding + e.size
+    JOIN public.job_tasks n ON n.job_id = f.job_id AND n.sequence BETWEEN f.preceding + 1 AND f.preceding + f.size
+   WHERE e.fan_in > 0;
+END
+$$;
+
+CREATE FUNCTION shoal.insert_jobs(p_user_id uuid, p_jobs jsonb, p_on_conflict text) RETURNS uuid[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+DECLARE
+  v_ids    uuid[] := ARRAY(SELECT shoal.uuid7() FROM generate_series(1, jsonb_array_length(p_jobs)));
+  v_new    uuid[];
+  v_first  record;
+  v_lost   record;
+  v_living uuid;
+BEGIN
+  IF jsonb_path_exists(p_jobs, '$[*].run_at ? (@ like_regex "infinity")') THEN
+    PERFORM shoal.refuse('SH400', 'run_at_infinite', 'A job starts at some point in time.');
+  END IF;
+  WITH given AS MATERIALIZED (
+    SELECT * FROM ROWS FROM (
+      unnest(v_ids),
+      jsonb_to_recordset(p_jobs) AS (type text, params jsonb, priority int, unique_key text)
+    ) AS g(id, type, params, priority, unique_key)
+  ), phases AS MATERIALIZED (
+    SELECT t.type, p.* FROM (SELECT DISTINCT type FROM given) t CROSS JOIN LATERAL shoal.phases_of_type(t.type) p
+  ), inserted AS (
+    INSERT INTO public.jobs (id, user_id, type, params, priority, unique_key,
+                             phase_names, phase_ends, phase_total, phase_done)
+    SELECT g.id, p_user_id, g.type, coalesce(g.params, '{}'), coalesce(g.priority, 0), g.unique_key,
+           p.names, p.ends, p.zeros, p.zeros
+      FROM given g JOIN phases p ON p.type IS NOT DISTINCT FROM g.type
+    ON CONFLICT (user_id, type, unique_key)
+      WHERE unique_key IS NOT NULL AND status IN ('queued', 'processing') DO NOTHING
+    RETURNING id
+  )
+  SELECT array_agg(id) INTO v_new FROM inserted;
+
+  SELECT array_agg(g.id) FILTER (WHERE g.graph IS NULL) AS open,
+         array_agg(g.run_at) FILTER (WHERE g.graph IS NULL) AS open_run_at,
+         array_agg(g.id) FILTER (WHERE g.graph IS NOT NULL) AS planned,
+         array_agg(g.graph) FILTER (WHERE g.graph IS NOT NULL) AS graphs,
+         array_agg(g.run_at) FILTER (WHERE g.graph IS NOT NULL) AS planned_run_at
+    INTO v_first
+    FROM ROWS FROM (
+      unnest(v_ids), jsonb_to_recordset(p_jobs) AS (graph jsonb, run_at timestamptz)
+    ) AS g(id, graph, run_at)
+   WHERE g.id = ANY (v_new);
+  IF v_first.open IS NOT NULL THEN
+    PERFORM shoal.insert_plan_tasks(v_first.open, v_first.open_run_at);
+  END IF;
+  IF v_first.planned IS NOT NULL THEN
+    PERFORM shoal.insert_graphs(v_first.planned, v_first.graphs);
+    UPDATE public.job_tasks t SET delayed = true, run_at = g.run_at
+      FROM unnest(v_first.planned, v_first.planned_run_at) AS g(job_id, run_at)
+     WHERE t.job_id = g.job_id AND g.run_at > clock_timestamp();
+    UPDATE public.jobs j  -- what is made of nothing has nothing to wait for
+       SET status = 'complete', started_at = clock_timestamp(), finished_at = clock_timestamp()
+     WHERE j.id = ANY (v_first.planned) AND j.tasks_total = 0;
+  END IF;
+  PERFORM pg_notify('shoal_tasks', '');
+
+  IF cardinality(v_new) IS DISTINCT FROM cardinality(v_ids) THEN
+    FOR v_lost IN
+      SELECT g.* FROM ROWS FROM (unnest(v_ids), jsonb_to_recordset(p_jobs) AS (type text, unique_key text))
+             WITH ORDINALITY AS g(id, type, unique_key, position)
+       WHERE g.id <> ALL (coalesce(v_new, '{}'))
+    LOOP
+      SELECT j.id INTO v_living FROM public.jobs j
+       WHERE j.user_id = p_user_id AND j.type = v_lost.type AND j.unique_key = v_lost.unique_key
+         AND j.status IN ('queued', 'processing');
+      IF NOT FOUND THEN  -- it has just ended
+        v_living := (shoal.insert_jobs(p_user_id, jsonb_build_array(p_jobs -> (v_lost.position - 1)::int), p_on_conflict))[1];
+      ELSIF p_on_conflict <> 'existing' THEN
+        PERFORM shoal.refuse('SH409', 'job_exists',
+          format('A %s job with the key %L is alive: %s.', v_lost.type, v_lost.unique_key, v_living),
+          'Wait for it, cancel it, or ask for the existing one.');
+      END IF;
+      v_ids[v_lost.position] := v_living;
+    END LOOP;
+  END IF;
+  RETURN v_ids;
+END
+$_$;
+
+CREATE FUNCTION shoal.insert_plan_tasks(p_job_ids uuid[], p_run_at timestamp with time zone[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  INSERT INTO public.job_tasks (job_id, name, task_type, phase, order_key, delayed, run_at)
+  SELECT j.id, 'plan', 'plan:' || j.type, 1,
+         shoal.microseconds(greatest(clock_timestamp(), g.run_at)) - j.priority * 60000000::bigint,
+         coalesce(g.run_at > clock_timestamp(), false), g.run_at
+    FROM unnest(p_job_ids, p_run_at) AS g(job_id, run_at)
+    JOIN public.jobs j ON j.id = g.job_id
 $$;
 
 CREATE FUNCTION shoal.is_service() RETURNS boolean
@@ -681,6 +885,23 @@ BEGIN
     PERFORM shoal.refuse('SH404', 'task_not_found', format('There is no task %s.', p_task_id));
   END IF;
   RETURN v_job;
+END
+$$;
+
+CREATE FUNCTION shoal.job_owner(p_user_id uuid) RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_user uuid := coalesce(p_user_id, auth.uid());
+BEGIN
+  IF v_user IS NULL THEN
+    PERFORM shoal.refuse('SH400', 'job_owner_missing', 'The job has no owner.', 'A service names the user (userId, p_user_id).');
+  END IF;
+  IF NOT shoal.is_service() AND v_user IS DISTINCT FROM auth.uid() THEN
+    PERFORM shoal.refuse('SH403', 'job_owner_foreign', 'A user starts jobs only for themselves.');
+  END IF;
+  RETURN v_user;
 END
 $$;
 
@@ -717,6 +938,23 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.lock_limits(p_task_types text[]) RETURNS integer[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM FROM public.task_limits l WHERE l.task_type = ANY (p_task_types) ORDER BY l.task_type FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  RETURN ARRAY(
+    SELECT CASE WHEN l.task_type IS NOT NULL THEN shoal.room_within(l) END
+      FROM unnest(p_task_types) WITH ORDINALITY AS wanted(task_type, position)
+      LEFT JOIN public.task_limits l ON l.task_type = wanted.task_type
+     ORDER BY wanted.position);
+END
+$$;
+
 CREATE FUNCTION shoal.lock_tasks(p_task_ids uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -739,22 +977,68 @@ CREATE FUNCTION shoal.lock_tasks_and_descendants(p_task_ids uuid[]) RETURNS void
   SELECT FROM public.job_tasks t WHERE t.id IN (SELECT id FROM below) ORDER BY t.id FOR UPDATE
 $$;
 
-CREATE FUNCTION shoal.next_due_s() RETURNS double precision
+CREATE FUNCTION shoal.microseconds(p_moment timestamp with time zone) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$SELECT (extract(epoch FROM p_moment) * 1000000)::bigint$$;
+
+CREATE FUNCTION shoal.next_due_s(p_task_types text[]) RETURNS double precision
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO ''
     AS $$
-  SELECT greatest(extract(epoch FROM next.due_at - clock_timestamp()), 0)::double precision
-    FROM (SELECT min(t.run_at) AS due_at FROM public.job_tasks t
-           WHERE t.status = 'pending' AND t.delayed AND t.run_at < 'infinity') next
-   WHERE next.due_at IS NOT NULL  -- greatest() passes over nulls: no row, no answer
+  SELECT greatest(min(next.due_s), 0)::double precision
+    FROM (
+      SELECT extract(epoch FROM min(t.run_at) - clock_timestamp()) AS due_s FROM public.job_tasks t
+       WHERE t.status = 'pending' AND t.delayed AND t.run_at < 'infinity'
+      UNION ALL
+      SELECT (1 - shoal.tokens_of(l)) / l.rate_per_s FROM public.task_limits l
+       WHERE l.task_type = ANY (p_task_types) AND l.paused_because IS NULL AND shoal.tokens_of(l) < 1
+         AND EXISTS (SELECT FROM public.job_tasks t
+                      WHERE t.task_type = l.task_type AND t.status = 'pending' AND t.waiting_on = 0 AND NOT t.delayed)
+    ) next
+   WHERE next.due_s IS NOT NULL
+  HAVING count(*) > 0  -- greatest() passes over nulls: no row, no answer
 $$;
 
-CREATE FUNCTION shoal.order_key(p_priority integer, p_now timestamp with time zone DEFAULT clock_timestamp()) RETURNS bigint
+CREATE FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority integer) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO ''
     AS $$
-  SELECT (extract(epoch FROM p_now) * 1000000)::bigint - p_priority * 60000000::bigint
+  SELECT least(greatest(now_us, (
+           SELECT j.turn_ends FROM public.jobs j
+            WHERE j.user_id = p_user_id AND j.status IN ('queued', 'processing')
+              AND j.priority >= p_priority AND j.id <> p_job_id
+            ORDER BY j.turn_ends DESC LIMIT 1)), now_us + 21600000000)
+    FROM (SELECT shoal.microseconds(clock_timestamp()) AS now_us) n
 $$;
+
+CREATE FUNCTION shoal.phases_of_type(p_type text, OUT names text[], OUT ends real[], OUT zeros integer[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_phases jsonb;
+BEGIN
+  SELECT t.phases INTO v_phases FROM public.job_types t WHERE t.type = p_type;
+  IF NOT FOUND THEN
+    PERFORM shoal.refuse('SH404', 'unknown_job_type', format('There is no job type %L.', p_type),
+      'Start a worker whose app declares it; a worker registers its job types when it starts.');
+  END IF;
+  SELECT array_agg(p.name ORDER BY p.position), array_agg(p.ends ORDER BY p.position), array_agg(0)
+    INTO names, ends, zeros
+    FROM (
+      SELECT 0 AS position, 'planning' AS name, 0::real AS ends
+      UNION ALL
+      SELECT d.position, d.phase ->> 'name', (d.phase ->> 'ends')::real
+        FROM jsonb_array_elements(v_phases) WITH ORDINALITY AS d(phase, position)
+      UNION ALL
+      SELECT 1, 'processing', 100 WHERE jsonb_array_length(v_phases) = 0
+    ) p;
+END
+$$;
+
+CREATE FUNCTION shoal.place_in_turn(p_position bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$SELECT least(p_position, 21600) * 1000000 + p_position$$;
 
 CREATE FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -762,9 +1046,6 @@ CREATE FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token u
     AS $$
 DECLARE
   v_plan   public.job_tasks;
-  v_job    public.jobs;
-  v_wrong  text;
-  v_now    timestamptz := clock_timestamp();
 BEGIN
   SELECT * INTO v_plan FROM public.job_tasks t WHERE t.id = p_task_id FOR UPDATE;
   IF v_plan.claim_token IS DISTINCT FROM p_claim_token OR v_plan.worker_id IS DISTINCT FROM p_worker_id
@@ -773,41 +1054,7 @@ BEGIN
   ELSIF v_plan.status = 'complete' THEN
     RETURN true;
   END IF;
-  SELECT * INTO v_job FROM public.jobs j WHERE j.id = v_plan.job_id;
-
-  v_wrong := shoal.wrong_in_graph(p_graph, v_job.phase_names);
-  IF v_wrong IS NOT NULL THEN
-    PERFORM shoal.refuse('SH400', 'invalid_graph', v_wrong);
-  END IF;
-
-  WITH given AS MATERIALIZED (
-    SELECT g.position, shoal.uuid7() AS id, g.task
-      FROM jsonb_array_elements(p_graph -> 'tasks') WITH ORDINALITY AS g(task, position)
-  ), edge AS MATERIALIZED (
-    SELECT need.id AS needs, g.id AS task_id, coalesce(g.task ->> 'on_failure', 'fail') AS on_failure
-      FROM given g
-     CROSS JOIN LATERAL jsonb_array_elements_text(coalesce(nullif(g.task -> 'needs', 'null'), '[]')) AS n(name)
-      JOIN given need ON need.task ->> 'name' = n.name
-  ), inserted AS (
-    INSERT INTO public.job_tasks (id, job_id, name, task_type, executor, sequence, phase, input,
-      max_attempts, backoff_s, timeout_s, waiting_on, fan_in, fan_out, order_key)
-    SELECT g.id, v_job.id, g.task ->> 'name', g.task ->> 'task_type',
-           coalesce(g.task ->> 'executor', 'worker'), g.position,
-           coalesce(array_position(v_job.phase_names, g.task ->> 'phase'), 2),
-           coalesce(g.task -> 'input', '{}'), coalesce((g.task ->> 'max_attempts')::int, 3),
-           coalesce((g.task ->> 'backoff_s')::real, 5), (g.task ->> 'timeout_s')::real,
-           coalesce(i.n, 0), coalesce(i.n, 0), coalesce(o.n, 0),
-           shoal.order_key(v_job.priority, v_now) + g.position
-      FROM given g
-      LEFT JOIN (SELECT task_id, count(*)::int AS n FROM edge GROUP BY task_id) i ON i.task_id = g.id
-      LEFT JOIN (SELECT needs, count(*)::int AS n FROM edge GROUP BY needs) o ON o.needs = g.id
-  ), linked AS (
-    INSERT INTO public.task_edges (needs, task_id, on_failure) SELECT needs, task_id, on_failure FROM edge
-  )
-  UPDATE public.jobs j
-     SET result_task_id = (SELECT id FROM given WHERE task ->> 'name' = p_graph ->> 'result')
-   WHERE j.id = v_job.id;
-
+  PERFORM shoal.insert_graphs(ARRAY[v_plan.job_id], ARRAY[p_graph]);
   UPDATE public.job_tasks t SET status = 'complete', finished_at = clock_timestamp()
    WHERE t.id = p_task_id;
   DELETE FROM public.task_leases l WHERE l.task_id = p_task_id;
@@ -832,10 +1079,7 @@ BEGIN
      WHERE t.status = 'pending' AND t.delayed AND t.run_at <= clock_timestamp()
      ORDER BY t.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
   )
-  UPDATE public.job_tasks t
-     SET delayed = false, order_key = shoal.order_key(j.priority)
-    FROM due, public.jobs j
-   WHERE t.id = due.id AND j.id = t.job_id;
+  UPDATE public.job_tasks t SET delayed = false FROM due WHERE t.id = due.id;
   GET DIAGNOSTICS v_promoted = ROW_COUNT;
   RETURN v_promoted;
 END
@@ -867,15 +1111,13 @@ CREATE FUNCTION shoal.release_dependants(p_task_ids uuid[], p_failed boolean) RE
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
-DECLARE
-  v_now timestamptz := clock_timestamp();
 BEGIN
   UPDATE public.job_tasks t
-     SET waiting_on = t.waiting_on - e.n, order_key = shoal.order_key(j.priority, v_now) + t.sequence
+     SET waiting_on = t.waiting_on - e.n
     FROM (SELECT task_id, count(*)::int AS n FROM public.task_edges
            WHERE needs = ANY (p_task_ids) AND (NOT p_failed OR on_failure = 'ignore')
-           GROUP BY task_id) e, public.jobs j
-   WHERE t.id = e.task_id AND j.id = t.job_id AND t.status IN ('pending', 'claimed');
+           GROUP BY task_id) e
+   WHERE t.id = e.task_id AND t.status IN ('pending', 'claimed');
   IF FOUND THEN
     PERFORM pg_notify('shoal_tasks', '');
   END IF;
@@ -926,7 +1168,7 @@ CREATE FUNCTION shoal.retry_tasks(p_job_id uuid, p_task_ids uuid[]) RETURNS inte
 DECLARE
   v_again uuid[];
   v_stuck uuid[];
-  v_now   timestamptz := clock_timestamp();
+  v_later bigint;
 BEGIN
   PERFORM shoal.lock_tasks(p_task_ids);
   PERFORM FROM public.jobs j WHERE j.id = p_job_id FOR NO KEY UPDATE;
@@ -943,8 +1185,14 @@ BEGIN
     RETURN 0;
   END IF;
   BEGIN
-    UPDATE public.jobs j SET status = 'processing', error = NULL, result = NULL, finished_at = NULL
-     WHERE j.id = p_job_id;
+    -- Its tasks keep their order, in a turn of their own that begins now.
+    UPDATE public.jobs j
+       SET status = 'processing', error = NULL, result = NULL, finished_at = NULL,
+           turn = n.turn, turn_ends = n.turn + shoal.place_in_turn(cardinality(v_again))
+      FROM (SELECT o.turn AS old_turn, shoal.next_turn(o.id, o.user_id, o.priority) AS turn
+              FROM public.jobs o WHERE o.id = p_job_id) n
+     WHERE j.id = p_job_id
+    RETURNING n.turn - n.old_turn INTO v_later;
   EXCEPTION WHEN unique_violation THEN
     PERFORM shoal.refuse('SH409', 'job_exists', 'Another job with the same unique key is alive.',
       'Wait for it or cancel it, then try again.');
@@ -952,13 +1200,12 @@ BEGIN
   UPDATE public.job_tasks t
      SET status = 'pending', attempts = 0, worker_id = NULL, claim_token = NULL, claimed_at = NULL,
          finished_at = NULL, delayed = false, run_at = NULL,
-         order_key = shoal.order_key(j.priority, v_now) + t.sequence,
+         order_key = t.order_key + v_later,
          waiting_on = (SELECT count(*) FROM public.task_edges e JOIN public.job_tasks n ON n.id = e.needs
                         WHERE e.task_id = t.id AND n.status <> 'complete'
                           AND (n.id = ANY (v_again) OR n.status IN ('pending', 'claimed')
                                OR e.on_failure <> 'ignore'))
-    FROM public.jobs j
-   WHERE t.id = ANY (v_again) AND j.id = p_job_id;
+   WHERE t.id = ANY (v_again);
   UPDATE public.job_tasks t SET waiting_on = t.waiting_on + e.n
     FROM (SELECT task_id, count(*)::int AS n FROM public.task_edges
            WHERE needs = ANY (v_again) AND task_id <> ALL (v_again) GROUP BY task_id) e
@@ -966,6 +1213,70 @@ BEGIN
   PERFORM pg_notify('shoal_tasks', '');
   RETURN cardinality(v_again);
 END
+$$;
+
+CREATE TABLE public.task_limits (
+    task_type shoal.type_name NOT NULL,
+    paused_because text,
+    max_running integer,
+    rate_per_s double precision,
+    burst integer DEFAULT 1 NOT NULL,
+    tokens double precision DEFAULT 1 NOT NULL,
+    counted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT task_limits_burst_check CHECK (((burst >= 1) AND (burst <= 1000000))),
+    CONSTRAINT task_limits_max_running_check CHECK ((max_running >= 1)),
+    CONSTRAINT task_limits_paused_because_check CHECK (((length(paused_because) >= 1) AND (length(paused_because) <= 1000))),
+    CONSTRAINT task_limits_rate_per_s_check CHECK (((rate_per_s > (0)::double precision) AND (rate_per_s <= (1000000)::double precision)))
+);
+
+CREATE FUNCTION shoal.room_within(p_limit public.task_limits) RETURNS integer
+    LANGUAGE sql
+    SET search_path TO ''
+    AS $$
+  SELECT CASE WHEN p_limit.paused_because IS NOT NULL THEN 0 ELSE least(
+    CASE WHEN p_limit.max_running IS NOT NULL THEN greatest(p_limit.max_running - (
+      SELECT count(*) FROM public.job_tasks t
+       WHERE t.task_type = p_limit.task_type AND t.status = 'claimed'), 0) END,
+    CASE WHEN p_limit.rate_per_s IS NOT NULL THEN floor(shoal.tokens_of(p_limit)) END) END::int
+$$;
+
+CREATE FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) RETURNS TABLE(task_id uuid, verdict text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_snoozed uuid[];
+BEGIN
+  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids) ORDER BY t.id FOR UPDATE;
+  WITH snoozed AS (
+    UPDATE public.job_tasks t
+       SET status = 'pending', worker_id = NULL, claim_token = NULL, claimed_at = NULL,
+           attempts = t.attempts - 1, delayed = true,
+           run_at = clock_timestamp() + make_interval(
+             secs => least(greatest(coalesce(nullif(g.after_s, 'NaN'), 0), 0), 31536000))
+      FROM unnest(p_task_ids, p_claim_tokens, p_after_s) AS g(id, token, after_s)
+     WHERE t.id = g.id AND t.status = 'claimed' AND t.worker_id = p_worker_id AND t.claim_token = g.token
+    RETURNING t.id
+  )
+  SELECT array_agg(id) INTO v_snoozed FROM snoozed;
+  IF v_snoozed IS NOT NULL THEN
+    DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_snoozed);
+    PERFORM pg_notify('shoal_tasks', '');
+  END IF;
+  RETURN QUERY
+    SELECT id, CASE WHEN id = ANY (v_snoozed) THEN 'snoozed' ELSE 'lease_lost' END FROM unnest(p_task_ids) AS id;
+END
+$$;
+
+CREATE FUNCTION shoal.spend_tokens(p_places tid[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  UPDATE public.task_limits l
+     SET tokens = shoal.tokens_of(l) - taken.n, counted_at = clock_timestamp()
+    FROM (SELECT t.task_type, count(*) AS n FROM public.job_tasks t WHERE t.ctid = ANY (p_places)
+           GROUP BY t.task_type) taken
+   WHERE l.task_type = taken.task_type AND l.rate_per_s IS NOT NULL
 $$;
 
 CREATE FUNCTION shoal.spread_failure(p_task_ids uuid[]) RETURNS void
@@ -1000,10 +1311,32 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) RETURNS text
-    LANGUAGE sql STABLE
+CREATE FUNCTION shoal.tokens_of(p_limit public.task_limits) RETURNS double precision
+    LANGUAGE sql
     SET search_path TO ''
     AS $$
+  SELECT least(p_limit.burst,
+    p_limit.tokens + p_limit.rate_per_s * extract(epoch FROM clock_timestamp() - p_limit.counted_at))
+$$;
+
+CREATE FUNCTION shoal.wake_for_limits() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  IF EXISTS (SELECT FROM public.task_limits l WHERE l.max_running IS NOT NULL) THEN
+    PERFORM pg_notify('shoal_tasks', '');
+  END IF;
+END
+$$;
+
+CREATE FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_wrong text;
+BEGIN
   WITH given AS MATERIALIZED (
     SELECT g.position, g.task, g.task ->> 'name' AS name,
            coalesce(nullif(g.task -> 'needs', 'null'), '[]') AS needs
@@ -1019,7 +1352,7 @@ CREATE FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) RETURNS tex
            CASE WHEN jsonb_typeof(n.value) = 'number' THEN n.value::numeric ELSE 'NaN' END AS value
       FROM given g
      CROSS JOIN LATERAL jsonb_each(CASE jsonb_typeof(g.task) WHEN 'object' THEN g.task ELSE '{}' END) AS n
-     WHERE n.key IN ('max_attempts', 'backoff_s', 'timeout_s') AND n.value <> 'null'
+     WHERE n.key IN ('priority', 'max_attempts', 'backoff_s', 'timeout_s') AND n.value <> 'null'
   ), wrong AS (
     SELECT 1 AS rank, 'it has no list of tasks' AS what
      WHERE jsonb_typeof(p_graph -> 'tasks') IS DISTINCT FROM 'array'
@@ -1033,8 +1366,9 @@ CREATE FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) RETURNS tex
     SELECT 4, format('what task %L needs is not a list of names', name) FROM given
      WHERE jsonb_typeof(needs) <> 'array'
     UNION ALL
-    SELECT 5, format('task %L needs %L, which is not a task before it', n.name, n.needed) FROM need n
-     WHERE NOT EXISTS (SELECT FROM given p WHERE p.name = n.needed AND p.position < n.position)
+    SELECT 5, format('task %L needs %L, which is not a task before it', n.name, n.needed)
+      FROM need n LEFT JOIN given p ON p.name = n.needed AND p.position < n.position
+     WHERE p.name IS NULL
     UNION ALL
     SELECT 6, format('task %L needs %L twice', name, needed) FROM need GROUP BY name, needed HAVING count(*) > 1
     UNION ALL
@@ -1053,13 +1387,21 @@ CREATE FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) RETURNS tex
      WHERE key = 'max_attempts' AND NOT (value BETWEEN 1 AND 100 AND value % 1 = 0)
     UNION ALL
     SELECT 12, format('%s of task %L is not a number of seconds', key, name) FROM number
-     WHERE key <> 'max_attempts' AND NOT (value = 0 OR value BETWEEN 0.000001 AND 1000000000)
+     WHERE key IN ('backoff_s', 'timeout_s') AND NOT (value = 0 OR value BETWEEN 0.000001 AND 1000000000)
     UNION ALL
-    SELECT 13, format('the result is task %L, which the graph does not have', p_graph ->> 'result')
+    SELECT 13, format('priority of task %L is not a whole number from -100 to 100', name) FROM number
+     WHERE key = 'priority' AND NOT (value BETWEEN -100 AND 100 AND value % 1 = 0)
+    UNION ALL
+    SELECT 14, format('each of task %L is not a list of inputs', name) FROM given
+     WHERE jsonb_typeof(task -> 'each') <> 'array'
+    UNION ALL
+    SELECT 15, format('the result is task %L, which the graph does not have as one task', p_graph ->> 'result')
      WHERE p_graph ->> 'result' IS NOT NULL
-       AND NOT EXISTS (SELECT FROM given WHERE name = p_graph ->> 'result')
+       AND NOT EXISTS (SELECT FROM given WHERE name = p_graph ->> 'result' AND NOT task ? 'each')
   )
-  SELECT 'The graph is not valid: ' || what || '.' FROM wrong ORDER BY rank LIMIT 1
+  SELECT 'The graph is not valid: ' || what || '.' INTO v_wrong FROM wrong ORDER BY rank LIMIT 1;
+  RETURN v_wrong;
+END
 $$;
 
 CREATE TABLE public.access_keys (
@@ -1137,7 +1479,9 @@ CREATE TABLE public.jobs (
     tasks_open integer DEFAULT 0 NOT NULL,
     tasks_failed integer DEFAULT 0 NOT NULL,
     tasks_cancelled integer DEFAULT 0 NOT NULL,
-    result_task_id uuid,
+    result_sequence integer,
+    turn bigint DEFAULT 0 NOT NULL,
+    turn_ends bigint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
@@ -1236,6 +1580,9 @@ ALTER TABLE ONLY public.task_edges
 ALTER TABLE ONLY public.task_leases
     ADD CONSTRAINT task_leases_pkey PRIMARY KEY (task_id);
 
+ALTER TABLE ONLY public.task_limits
+    ADD CONSTRAINT task_limits_pkey PRIMARY KEY (task_type);
+
 ALTER TABLE ONLY public.task_logs
     ADD CONSTRAINT task_logs_pkey PRIMARY KEY (id);
 
@@ -1253,13 +1600,15 @@ CREATE INDEX idempotency_keys_of_job ON public.idempotency_keys USING btree (job
 
 CREATE INDEX job_artifacts_of_job ON public.job_artifacts USING btree (job_id, created_at);
 
-CREATE INDEX job_tasks_claimed ON public.job_tasks USING btree (claimed_at) WHERE ((status)::text = 'claimed'::text);
+CREATE INDEX job_tasks_claimed ON public.job_tasks USING btree (task_type) WHERE ((status)::text = 'claimed'::text);
 
 CREATE INDEX job_tasks_delayed ON public.job_tasks USING btree (run_at) WHERE (((status)::text = 'pending'::text) AND delayed);
 
 CREATE INDEX job_tasks_of_job ON public.job_tasks USING btree (job_id, sequence);
 
 CREATE INDEX job_tasks_ready ON public.job_tasks USING btree (task_type, order_key, id) WHERE (((status)::text = 'pending'::text) AND (waiting_on = 0) AND (NOT delayed));
+
+CREATE INDEX jobs_alive ON public.jobs USING btree (user_id, turn_ends) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
 
 CREATE INDEX jobs_of_user ON public.jobs USING btree (user_id, created_at DESC, id DESC);
 
@@ -1330,6 +1679,8 @@ CREATE POLICY service_does_everything ON public.task_edges TO service_role USING
 
 CREATE POLICY service_does_everything ON public.task_leases TO service_role USING (true) WITH CHECK (true);
 
+CREATE POLICY service_does_everything ON public.task_limits TO service_role USING (true) WITH CHECK (true);
+
 CREATE POLICY service_does_everything ON public.task_logs TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_manages_keys ON public.access_keys TO service_role USING (true) WITH CHECK (true);
@@ -1339,6 +1690,8 @@ CREATE POLICY service_manages_users ON public.users TO service_role USING (true)
 ALTER TABLE public.task_edges ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.task_leases ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.task_limits ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.task_logs ENABLE ROW LEVEL SECURITY;
 
@@ -1419,6 +1772,10 @@ REVOKE ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id 
 GRANT ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id uuid, p_priority integer, p_unique_key text, p_on_conflict text, p_run_at timestamp with time zone, p_idempotency_key text) TO authenticated;
 GRANT ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id uuid, p_priority integer, p_unique_key text, p_on_conflict text, p_run_at timestamp with time zone, p_idempotency_key text) TO service_role;
 
+REVOKE ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text) TO authenticated;
+GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text) TO service_role;
+
 REVOKE ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) TO service_role;
 GRANT ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) TO shoal_worker;
@@ -1427,9 +1784,18 @@ REVOKE ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p
 GRANT ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid) TO service_role;
 GRANT ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid) TO shoal_worker;
 
+REVOKE ALL ON FUNCTION public.limit_task_type(p_task_type text, p_max_running integer, p_rate_per_s double precision, p_burst integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.limit_task_type(p_task_type text, p_max_running integer, p_rate_per_s double precision, p_burst integer) TO service_role;
+
+REVOKE ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) TO service_role;
+
 REVOKE ALL ON FUNCTION public.reclaim_stale_tasks() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.reclaim_stale_tasks() TO service_role;
 GRANT ALL ON FUNCTION public.reclaim_stale_tasks() TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.resume_task_type(p_task_type text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.resume_task_type(p_task_type text) TO service_role;
 
 REVOKE ALL ON FUNCTION public.retry_job(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.retry_job(p_job_id uuid) TO authenticated;
@@ -1469,26 +1835,46 @@ REVOKE ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_c
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO shoal_worker;
 
+REVOKE ALL ON FUNCTION shoal.forget_empty_limit(p_task_type text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.graph_entries(p_job_ids uuid[], p_graphs jsonb[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.insert_graphs(p_job_ids uuid[], p_graphs jsonb[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.insert_jobs(p_user_id uuid, p_jobs jsonb, p_on_conflict text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.insert_plan_tasks(p_job_ids uuid[], p_run_at timestamp with time zone[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.is_service() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.job_of_task(p_task_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.job_owner(p_user_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.lock_limits(p_task_types text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.lock_tasks(p_task_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.lock_tasks_and_descendants(p_task_ids uuid[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION shoal.next_due_s() FROM PUBLIC;
-GRANT ALL ON FUNCTION shoal.next_due_s() TO service_role;
-GRANT ALL ON FUNCTION shoal.next_due_s() TO shoal_worker;
+REVOKE ALL ON FUNCTION shoal.microseconds(p_moment timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION shoal.order_key(p_priority integer, p_now timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) TO service_role;
+GRANT ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.phases_of_type(p_type text, OUT names text[], OUT ends real[], OUT zeros integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.place_in_turn(p_position bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) TO service_role;
@@ -1514,7 +1900,21 @@ REVOKE ALL ON FUNCTION shoal.require_visible_job(p_job_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.retry_tasks(p_job_id uuid, p_task_ids uuid[]) FROM PUBLIC;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_limits TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.room_within(p_limit public.task_limits) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) TO service_role;
+GRANT ALL ON FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.spend_tokens(p_places tid[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.spread_failure(p_task_ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.tokens_of(p_limit public.task_limits) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.wake_for_limits() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) FROM PUBLIC;
 

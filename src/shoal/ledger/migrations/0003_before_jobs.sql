@@ -2,7 +2,8 @@
 --
 -- A task is *ready* when it is pending, every task it needs has ended well (waiting_on = 0) and the
 -- clock no longer holds it back (NOT delayed). Ready tasks are one partial index: a claim is a plain
--- scan of it, whatever else the table holds.
+-- scan of it, whatever else the table holds. Where a task stands in it, its order_key, is written once,
+-- when its job is planned: fairness between users, priority and ageing are that one number (0005).
 --
 -- What a job counts (how many tasks are open, done, failed; the same per phase) is kept by triggers on
 -- whole statements (0004), so the cost of a completion does not grow with the job.
@@ -89,7 +90,9 @@ CREATE TABLE public.jobs (
   tasks_open      int NOT NULL DEFAULT 0 CHECK (tasks_open >= 0),
   tasks_failed    int NOT NULL DEFAULT 0 CHECK (tasks_failed >= 0),
   tasks_cancelled int NOT NULL DEFAULT 0 CHECK (tasks_cancelled >= 0),
-  result_task_id  uuid,
+  result_sequence int,
+  turn            bigint NOT NULL DEFAULT 0,
+  turn_ends       bigint NOT NULL DEFAULT 0,
   created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
   started_at      timestamptz,
   finished_at     timestamptz,
@@ -100,6 +103,7 @@ CREATE TABLE public.jobs (
     AND cardinality(phase_names) = cardinality(phase_done))
 );
 CREATE INDEX jobs_of_user ON public.jobs (user_id, created_at DESC, id DESC);
+CREATE INDEX jobs_alive ON public.jobs (user_id, turn_ends) WHERE status IN ('queued', 'processing');
 CREATE UNIQUE INDEX jobs_unique_while_alive ON public.jobs (user_id, type, unique_key)
   WHERE unique_key IS NOT NULL AND status IN ('queued', 'processing');
 
@@ -138,7 +142,7 @@ CREATE TABLE public.job_tasks (
 CREATE INDEX job_tasks_ready ON public.job_tasks (task_type, order_key, id)
   WHERE status = 'pending' AND waiting_on = 0 AND NOT delayed;
 CREATE INDEX job_tasks_delayed ON public.job_tasks (run_at) WHERE status = 'pending' AND delayed;
-CREATE INDEX job_tasks_claimed ON public.job_tasks (claimed_at) WHERE status = 'claimed';
+CREATE INDEX job_tasks_claimed ON public.job_tasks (task_type) WHERE status = 'claimed';
 CREATE INDEX job_tasks_of_job ON public.job_tasks (job_id, sequence);
 
 -- task_id may start when `needs` has ended. What a failure of `needs` means for task_id:
@@ -191,3 +195,14 @@ CREATE TABLE public.task_logs (
 );
 CREATE INDEX task_logs_of_job ON public.task_logs (job_id, id);
 CREATE INDEX task_logs_by_age ON public.task_logs USING brin (at);
+
+-- What holds back a type of task, over all workers together. No row: nothing does.
+CREATE TABLE public.task_limits (
+  task_type       shoal.type_name PRIMARY KEY,
+  paused_because  text CHECK (length(paused_because) BETWEEN 1 AND 1000),
+  max_running     int CHECK (max_running >= 1),
+  rate_per_s      double precision CHECK (rate_per_s > 0 AND rate_per_s <= 1000000),
+  burst           int NOT NULL DEFAULT 1 CHECK (burst BETWEEN 1 AND 1000000),
+  tokens          double precision NOT NULL DEFAULT 1,
+  counted_at      timestamptz NOT NULL DEFAULT clock_timestamp()
+);

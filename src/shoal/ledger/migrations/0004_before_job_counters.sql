@@ -89,7 +89,8 @@ BEGIN
          finished_at = CASE WHEN s.ends THEN clock_timestamp() WHEN s.status = 'processing' THEN NULL
                             ELSE j.finished_at END,
          result = CASE WHEN s.ends AND s.status = 'complete' THEN
-                    (SELECT t.output FROM public.job_tasks t WHERE t.id = j.result_task_id) END,
+                    (SELECT t.output FROM public.job_tasks t
+                      WHERE t.job_id = j.id AND t.sequence = j.result_sequence) END,
          error = CASE WHEN s.ends AND s.status = 'failed' THEN
                    (SELECT left(t.error, 16384) FROM public.job_tasks t
                      WHERE t.job_id = j.id AND t.status = 'failed' ORDER BY t.finished_at, t.id LIMIT 1)

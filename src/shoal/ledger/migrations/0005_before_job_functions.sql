@@ -16,12 +16,26 @@ BEGIN
 END
 $$;
 
--- Where a task that becomes ready now stands in its queue: its virtual start time, in microseconds.
--- A step of priority is worth a minute of waiting, so nothing waits for ever behind what is urgent.
--- Tasks of one job that become ready together add their sequence to one p_now.
-CREATE FUNCTION shoal.order_key(p_priority int, p_now timestamptz DEFAULT clock_timestamp())
-RETURNS bigint LANGUAGE sql STABLE SET search_path = '' AS $$
-  SELECT (extract(epoch FROM p_now) * 1000000)::bigint - p_priority * 60000000::bigint
+-- Places in the queues are virtual start times, in microseconds. The tasks of one user stand a second
+-- apart, those of a job behind those of the user's earlier living jobs: whoever brings little does not
+-- wait for all of somebody who brings much. Nobody is put back by more than six hours for that, and a
+-- step of priority is worth a minute, so nothing waits for ever.
+CREATE FUNCTION shoal.microseconds(p_moment timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS 'SELECT (extract(epoch FROM p_moment) * 1000000)::bigint';
+
+-- How far the nth task of a job stands behind the first one.
+CREATE FUNCTION shoal.place_in_turn(p_position bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS 'SELECT least(p_position, 21600) * 1000000 + p_position';
+
+-- Where the turn of a job begins: now, or behind the living jobs of its user that are as urgent.
+CREATE FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority int) RETURNS bigint LANGUAGE sql
+STABLE SET search_path = '' AS $$
+  SELECT least(greatest(now_us, (
+           SELECT j.turn_ends FROM public.jobs j
+            WHERE j.user_id = p_user_id AND j.status IN ('queued', 'processing')
+              AND j.priority >= p_priority AND j.id <> p_job_id
+            ORDER BY j.turn_ends DESC LIMIT 1)), now_us + 21600000000)
+    FROM (SELECT shoal.microseconds(clock_timestamp()) AS now_us) n
 $$;
 
 -- How long a task waits after its nth failed attempt: doubling, at most an hour, minus up to half of
@@ -47,23 +61,10 @@ BEGIN
      WHERE t.status = 'pending' AND t.delayed AND t.run_at <= clock_timestamp()
      ORDER BY t.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
   )
-  UPDATE public.job_tasks t
-     SET delayed = false, order_key = shoal.order_key(j.priority)
-    FROM due, public.jobs j
-   WHERE t.id = due.id AND j.id = t.job_id;
+  UPDATE public.job_tasks t SET delayed = false FROM due WHERE t.id = due.id;
   GET DIAGNOSTICS v_promoted = ROW_COUNT;
   RETURN v_promoted;
 END
-$$;
-
--- In how many seconds the next delayed task is due; NULL when none is delayed. For workers with nothing
--- to do: they wake by the clock then, or earlier when 'shoal_tasks' is notified.
-CREATE FUNCTION shoal.next_due_s() RETURNS double precision LANGUAGE sql
-SECURITY DEFINER SET search_path = '' AS $$
-  SELECT greatest(extract(epoch FROM next.due_at - clock_timestamp()), 0)::double precision
-    FROM (SELECT min(t.run_at) AS due_at FROM public.job_tasks t
-           WHERE t.status = 'pending' AND t.delayed AND t.run_at < 'infinity') next
-   WHERE next.due_at IS NOT NULL  -- greatest() passes over nulls: no row, no answer
 $$;
 
 -- claim_work: take up to p_max_tasks ready tasks of the given types, best first, with what our worker
@@ -71,8 +72,8 @@ $$;
 -- task the parameters of the job.
 -- A repeated call (p_repeated: the reply to the last one was lost) returns what the token holds, if it
 -- holds anything, and takes no others.
--- Locks: the token, since the call that is repeated may still be under way; the tasks it takes,
--- skipping those another claim holds; then their jobs by id (0004).
+-- Locks: the token, since the call that is repeated may still be under way; the limits of the types that
+-- have one, by type; the tasks it takes, skipping those another claim holds; then their jobs by id (0004).
 CREATE FUNCTION shoal.claim_work(
   p_worker_id text, p_max_tasks int, p_task_types text[], p_lease_s int, p_claim_token uuid, p_repeated boolean
 ) RETURNS TABLE (
@@ -81,6 +82,7 @@ CREATE FUNCTION shoal.claim_work(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
 DECLARE
   v_places tid[] := '{}';  -- where the rows are; they stay there while we hold their locks
+  v_room   int[];          -- per type: how many its limits let through; null where there is no limit
 BEGIN
   IF coalesce(length(p_worker_id), 0) = 0 OR p_claim_token IS NULL THEN
     PERFORM shoal.refuse('SH400', 'worker_id_missing', 'A claim needs the id of the worker and a token.');
@@ -96,16 +98,20 @@ BEGIN
   END IF;
   IF cardinality(v_places) = 0 THEN
     PERFORM shoal.promote_due_tasks();
+    v_room := shoal.lock_limits(p_task_types);
     v_places := ARRAY(
       SELECT r.place
-        FROM unnest(p_task_types) AS wanted(task_type)
+        FROM unnest(p_task_types, v_room) AS wanted(task_type, room)
        CROSS JOIN LATERAL (
          SELECT t.ctid AS place, t.order_key, t.id FROM public.job_tasks t
           WHERE t.task_type = wanted.task_type
             AND t.status = 'pending' AND t.waiting_on = 0 AND NOT t.delayed AND t.executor = 'worker'
-          ORDER BY t.order_key, t.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
+          ORDER BY t.order_key, t.id LIMIT least(p_max_tasks, wanted.room) FOR UPDATE SKIP LOCKED
        ) r
        ORDER BY r.order_key, r.id LIMIT p_max_tasks);
+    IF v_room IS NOT NULL THEN
+      PERFORM shoal.spend_tokens(v_places);
+    END IF;
   END IF;
   IF cardinality(v_places) = 0 THEN
     RETURN;
@@ -188,15 +194,13 @@ $$;
 -- Claimed ones too: one that ignored a failure may run while what had failed is tried again.
 CREATE FUNCTION shoal.release_dependants(p_task_ids uuid[], p_failed boolean) RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = '' AS $$
-DECLARE
-  v_now timestamptz := clock_timestamp();
 BEGIN
   UPDATE public.job_tasks t
-     SET waiting_on = t.waiting_on - e.n, order_key = shoal.order_key(j.priority, v_now) + t.sequence
+     SET waiting_on = t.waiting_on - e.n
     FROM (SELECT task_id, count(*)::int AS n FROM public.task_edges
            WHERE needs = ANY (p_task_ids) AND (NOT p_failed OR on_failure = 'ignore')
-           GROUP BY task_id) e, public.jobs j
-   WHERE t.id = e.task_id AND j.id = t.job_id AND t.status IN ('pending', 'claimed');
+           GROUP BY task_id) e
+   WHERE t.id = e.task_id AND t.status IN ('pending', 'claimed');
   IF FOUND THEN
     PERFORM pg_notify('shoal_tasks', '');
   END IF;
@@ -228,6 +232,7 @@ BEGIN
     PERFORM shoal.release_dependants(v_feeding, false);
   END IF;
   DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_done);
+  PERFORM shoal.wake_for_limits();
   IF cardinality(v_done) = cardinality(p_task_ids) THEN
     RETURN;
   END IF;
@@ -335,6 +340,8 @@ BEGIN
   DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_failed || v_retrying);
   IF v_retrying IS NOT NULL THEN
     PERFORM pg_notify('shoal_tasks', '');  -- the clock of idle workers may have to ring earlier
+  ELSE
+    PERFORM shoal.wake_for_limits();
   END IF;
   RETURN QUERY
     SELECT id, CASE WHEN id = ANY (v_failed) THEN 'failed' WHEN id = ANY (v_retrying) THEN 'retrying'
@@ -373,6 +380,35 @@ BEGIN
     PERFORM pg_notify('shoal_tasks', '');
   END IF;
   RETURN coalesce(cardinality(v_released), 0);
+END
+$$;
+
+-- snooze_tasks: put tasks off that are held and have not failed: no attempt is burned. p_after_s is at
+-- most a year. Per task: snoozed | lease_lost.
+CREATE FUNCTION shoal.snooze_tasks(
+  p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]
+) RETURNS TABLE (task_id uuid, verdict text) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_snoozed uuid[];
+BEGIN
+  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids) ORDER BY t.id FOR UPDATE;
+  WITH snoozed AS (
+    UPDATE public.job_tasks t
+       SET status = 'pending', worker_id = NULL, claim_token = NULL, claimed_at = NULL,
+           attempts = t.attempts - 1, delayed = true,
+           run_at = clock_timestamp() + make_interval(
+             secs => least(greatest(coalesce(nullif(g.after_s, 'NaN'), 0), 0), 31536000))
+      FROM unnest(p_task_ids, p_claim_tokens, p_after_s) AS g(id, token, after_s)
+     WHERE t.id = g.id AND t.status = 'claimed' AND t.worker_id = p_worker_id AND t.claim_token = g.token
+    RETURNING t.id
+  )
+  SELECT array_agg(id) INTO v_snoozed FROM snoozed;
+  IF v_snoozed IS NOT NULL THEN
+    DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_snoozed);
+    PERFORM pg_notify('shoal_tasks', '');
+  END IF;
+  RETURN QUERY
+    SELECT id, CASE WHEN id = ANY (v_snoozed) THEN 'snoozed' ELSE 'lease_lost' END FROM unnest(p_task_ids) AS id;
 END
 $$;
 

@@ -13,17 +13,18 @@ ALTER TABLE public.task_edges ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.task_leases ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.job_artifacts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.task_logs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.task_limits ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.idempotency_keys ENABLE ROW LEVEL SECURITY;
 
 -- Supabase grants everything in `public` to its roles by default.
 REVOKE ALL ON public.job_types, public.jobs, public.job_tasks, public.task_edges, public.task_leases,
-  public.job_artifacts, public.task_logs, public.idempotency_keys FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
+  public.job_artifacts, public.task_logs, public.task_limits, public.idempotency_keys FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 REVOKE ALL ON SEQUENCE public.task_logs_id_seq FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 
 GRANT SELECT ON public.job_types, public.jobs, public.job_tasks, public.task_edges, public.task_leases,
   public.job_artifacts, public.task_logs TO authenticated;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.job_types, public.jobs, public.job_tasks,
-  public.task_edges, public.task_leases, public.job_artifacts, public.task_logs TO service_role;
+  public.task_edges, public.task_leases, public.job_artifacts, public.task_logs, public.task_limits TO service_role;
 
 CREATE POLICY everybody_reads_job_types ON public.job_types FOR SELECT TO authenticated USING (true);
 CREATE POLICY users_read_their_jobs ON public.jobs FOR SELECT TO authenticated
@@ -50,20 +51,21 @@ CREATE POLICY service_does_everything ON public.task_edges TO service_role USING
 CREATE POLICY service_does_everything ON public.task_leases TO service_role USING (true) WITH CHECK (true);
 CREATE POLICY service_does_everything ON public.job_artifacts TO service_role USING (true) WITH CHECK (true);
 CREATE POLICY service_does_everything ON public.task_logs TO service_role USING (true) WITH CHECK (true);
+CREATE POLICY service_does_everything ON public.task_limits TO service_role USING (true) WITH CHECK (true);
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA shoal FROM PUBLIC, anon, authenticated;
 REVOKE ALL ON FUNCTION
   public.claim_tasks, public.heartbeat_task, public.complete_task, public.fail_task,
-  public.reclaim_stale_tasks, public.create_job
+  public.reclaim_stale_tasks, public.create_job, public.create_jobs
   FROM PUBLIC, anon, authenticated;
 GRANT EXECUTE ON FUNCTION
   public.claim_tasks, public.heartbeat_task, public.complete_task, public.fail_task,
   public.reclaim_stale_tasks
   TO service_role, shoal_worker;
-GRANT EXECUTE ON FUNCTION public.create_job TO authenticated, service_role;
+GRANT EXECUTE ON FUNCTION public.create_job, public.create_jobs TO authenticated, service_role;
 GRANT EXECUTE ON FUNCTION
   shoal.claim_work, shoal.heartbeat_tasks, shoal.complete_tasks, shoal.fail_tasks, shoal.release_tasks,
-  shoal.promote_due_tasks, shoal.next_due_s, shoal.register_job_type, shoal.plan_job, shoal.add_artifacts
+  shoal.snooze_tasks, shoal.promote_due_tasks, shoal.register_job_type, shoal.add_artifacts
   TO service_role, shoal_worker;
 -- A worker makes sure that the schema is the one it was written for.
 GRANT SELECT ON shoal.migrations TO service_role, shoal_worker;

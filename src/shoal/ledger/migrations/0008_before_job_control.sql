@@ -50,6 +50,7 @@ BEGIN
    WHERE t.job_id = p_job_id AND t.status IN ('pending', 'claimed');
   DELETE FROM public.task_leases l USING public.job_tasks t WHERE t.job_id = p_job_id AND l.task_id = t.id;
   PERFORM pg_notify('shoal_cancelled', '');
+  PERFORM shoal.wake_for_limits();
   RETURN 'cancelled';
 END
 $$;
@@ -69,6 +70,7 @@ BEGIN
     DELETE FROM public.task_leases l WHERE l.task_id = p_task_id;
     PERFORM shoal.spread_failure(ARRAY[p_task_id]);
     PERFORM pg_notify('shoal_cancelled', '');
+    PERFORM shoal.wake_for_limits();
   END IF;
   RETURN (SELECT t.status FROM public.job_tasks t WHERE t.id = p_task_id);
 END
@@ -83,7 +85,7 @@ SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
   v_again uuid[];
   v_stuck uuid[];
-  v_now   timestamptz := clock_timestamp();
+  v_later bigint;
 BEGIN
   PERFORM shoal.lock_tasks(p_task_ids);
   PERFORM FROM public.jobs j WHERE j.id = p_job_id FOR NO KEY UPDATE;
@@ -100,8 +102,14 @@ BEGIN
     RETURN 0;
   END IF;
   BEGIN
-    UPDATE public.jobs j SET status = 'processing', error = NULL, result = NULL, finished_at = NULL
-     WHERE j.id = p_job_id;
+    -- Its tasks keep their order, in a turn of their own that begins now.
+    UPDATE public.jobs j
+       SET status = 'processing', error = NULL, result = NULL, finished_at = NULL,
+           turn = n.turn, turn_ends = n.turn + shoal.place_in_turn(cardinality(v_again))
+      FROM (SELECT o.turn AS old_turn, shoal.next_turn(o.id, o.user_id, o.priority) AS turn
+              FROM public.jobs o WHERE o.id = p_job_id) n
+     WHERE j.id = p_job_id
+    RETURNING n.turn - n.old_turn INTO v_later;
   EXCEPTION WHEN unique_violation THEN
     PERFORM shoal.refuse('SH409', 'job_exists', 'Another job with the same unique key is alive.',
       'Wait for it or cancel it, then try again.');
@@ -109,13 +117,12 @@ BEGIN
   UPDATE public.job_tasks t
      SET status = 'pending', attempts = 0, worker_id = NULL, claim_token = NULL, claimed_at = NULL,
          finished_at = NULL, delayed = false, run_at = NULL,
-         order_key = shoal.order_key(j.priority, v_now) + t.sequence,
+         order_key = t.order_key + v_later,
          waiting_on = (SELECT count(*) FROM public.task_edges e JOIN public.job_tasks n ON n.id = e.needs
                         WHERE e.task_id = t.id AND n.status <> 'complete'
                           AND (n.id = ANY (v_again) OR n.status IN ('pending', 'claimed')
                                OR e.on_failure <> 'ignore'))
-    FROM public.jobs j
-   WHERE t.id = ANY (v_again) AND j.id = p_job_id;
+   WHERE t.id = ANY (v_again);
   UPDATE public.job_tasks t SET waiting_on = t.waiting_on + e.n
     FROM (SELECT task_id, count(*)::int AS n FROM public.task_edges
            WHERE needs = ANY (v_again) AND task_id <> ALL (v_again) GROUP BY task_id) e
