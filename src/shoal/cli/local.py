@@ -38,6 +38,7 @@ def up(
     if detach:
         start_detached(given, apps or [], workers)
         return
+    settings = read_config(given)
     run_role(
         run_up(
             given,
@@ -45,7 +46,7 @@ def up(
             workers=workers,
             on_ready=lambda url: typer.echo(f"ready at {url}"),
         ),
-        settings=read_config(given),
+        settings=settings,
         name="up",
     )
 

@@ -55,6 +55,7 @@ def refused(done: "subprocess.CompletedProcess[str]", *, code: str, exit_code: i
     """One clear message: what was wrong, what to do, the code; no traceback. Returns what was said."""
     assert done.returncode == exit_code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+    assert "Warning" not in done.stderr
     assert done.stderr.rstrip().endswith(f"({code})"), done.stderr
     assert done.stderr.count("error:") == 1, done.stderr
     return done.stderr
