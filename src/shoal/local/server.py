@@ -29,6 +29,7 @@ _READY_S = 60.0
 """Crash recovery may take long."""
 _SILENT_S = 10.0
 """A server that was found and does not even say that it is starting is given up after this."""
+_REAPED_S = 5.0
 _SHORT_LIFE_S = 10.0
 _MOST_SHORT_LIVES = 3
 """A server that ends so many times in a row sooner than this after it was ready stays down."""
@@ -95,7 +96,7 @@ class EmbeddedServer(Part):
             if self._process is not None:
                 await end([self._process], self.farewell)
                 await self._end_orphans()
-            self._forget()
+            await self._forget()
 
     async def stop_leftover(self) -> int | None:
         """End a server that somebody else launched on this directory; its pid, if there was one."""
@@ -131,7 +132,7 @@ class EmbeddedServer(Part):
     # The same for all.
 
     async def _bring_up(self) -> None:
-        self._forget()
+        await self._forget()
         try:
             self._check_sockets()
             await asyncio.to_thread(self._prepare)
@@ -143,9 +144,12 @@ class EmbeddedServer(Part):
             raise self._failure("could not be started", str(error)) from error
         self._ready_at = time.monotonic()
 
-    def _forget(self) -> None:
+    async def _forget(self) -> None:
         if self._child is not None:
-            self._child.poll()  # a child that ended stays in the process table until asked
+            # A child that ended stays in the process table until asked; and one that is a zombie
+            # already may have threads that still end, with what they hold open.
+            with suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self._child.wait, _REAPED_S)
         self._process = self._child = None
 
     def _check_sockets(self) -> None:
