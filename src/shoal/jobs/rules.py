@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from shoal.jobs.model import Phase, RunningTask
+from shoal.vault.names import is_content_type, is_filename
 from shoal.wire.jobs import Progress
 
 
@@ -36,3 +37,15 @@ def live_progress(stored: Progress, phases: Sequence[Phase], running: Sequence[R
 def _end_of_current(phases: Sequence[Phase]) -> float:
     """Where the first phase with open tasks ends; phases without tasks before it count as passed."""
     return next((phase.ends for phase in phases if phase.total > phase.done), 100.0)
+
+
+def served_as(name: str, content_type: str) -> tuple[str | None, str]:
+    """The file name and the content type with which an artifact is linked.
+
+    Whoever may write rows of artifacts calls them as they like; a job must stay readable for that.
+    """
+    filename = name.rpartition("/")[2]
+    return (
+        filename if is_filename(filename) else None,
+        content_type if is_content_type(content_type) else "application/octet-stream",
+    )

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from shoal.jobs.cursors import decode_cursor, encode_cursor
+from shoal.jobs.rules import served_as
 from shoal.jobs.store import live_progress_of, sql, stored_progress_of, summary_fields, task_view
 from shoal.ledger.connection import Connection, Row
 from shoal.ledger.pool import Ledger
@@ -139,6 +140,7 @@ class Jobs:
         )
 
     async def _artifact(self, row: Row) -> ArtifactView:
+        filename, content_type = served_as(row["name"], row["content_type"])
         return ArtifactView(
             id=row["id"],
             task_id=row["task_id"],
@@ -146,8 +148,8 @@ class Jobs:
             type=row["artifact_type"],
             url=await self._vault.link(
                 row["storage_path"],
-                content_type=row["content_type"],
-                filename=row["name"] or None,
+                content_type=content_type,
+                filename=filename,
                 expires_in=self._link_expiry,
             ),
             content_type=row["content_type"],

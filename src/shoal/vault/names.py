@@ -37,7 +37,7 @@ def is_key(key: str) -> bool:
 
 
 def check_content_type(content_type: str) -> str:
-    if len(content_type) > MAX_SEGMENT_BYTES or not _CONTENT_TYPE.fullmatch(content_type):
+    if not is_content_type(content_type):
         raise Invalid(
             "invalid_content_type",
             f"{_shortened(content_type)} is not a content type.",
@@ -46,14 +46,22 @@ def check_content_type(content_type: str) -> str:
     return content_type
 
 
+def is_content_type(text: str) -> bool:
+    return len(text) <= MAX_SEGMENT_BYTES and _CONTENT_TYPE.fullmatch(text) is not None
+
+
 def check_filename(filename: str) -> str:
-    if not filename or "/" in filename or _what_is_wrong(filename):
+    if not is_filename(filename):
         raise Invalid(
             "invalid_filename",
             f"{_shortened(filename)} cannot be the name of a file.",
             hint="Write a name without slashes and control characters, up to 255 bytes.",
         )
     return filename
+
+
+def is_filename(text: str) -> bool:
+    return "/" not in text and _what_is_wrong(text) is None
 
 
 def _what_is_wrong(key: str) -> str | None:

@@ -6,16 +6,21 @@ server in another state serves its own.
 """
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import httpx
 import pytest
 import pytest_asyncio
 from prometheus_client import CollectorRegistry
 
+from shoal.api.jobs import jobs_router
+from shoal.jobs.service import Jobs
 from shoal.ledger.pool import Ledger
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import Vault, open_vault
+from tests.integration.jobs.ledger_client import LedgerClient
 
+from .job_desk import JobDesk
 from .sample_routes import SAMPLE_ROUTES
 from .serving import Api, serve
 
@@ -43,7 +48,8 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def api(ledger: Ledger, vault: Vault, registry: CollectorRegistry) -> AsyncIterator[Api]:
-    async with serve(ledger, vault, registry, handlers=SAMPLE_ROUTES) as api:
+    jobs = Jobs(ledger, vault, link_expiry=timedelta(minutes=5))
+    async with serve(ledger, vault, registry, handlers=[*SAMPLE_ROUTES, jobs_router(jobs)]) as api:
         yield api
 
 
@@ -51,3 +57,11 @@ async def api(ledger: Ledger, vault: Vault, registry: CollectorRegistry) -> Asyn
 async def client(api: Api) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=api.url, trust_env=False) as client:
         yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def desk(client: httpx.AsyncClient, api: Api, ledger: Ledger) -> AsyncIterator[JobDesk]:
+    async with ledger.connection() as connection:
+        desk = JobDesk(client, api, LedgerClient(connection))
+        await desk.worker.register(desk.job_type, phases=[("drawing", 80), ("binding", 100)])
+        yield desk
