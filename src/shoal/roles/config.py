@@ -66,6 +66,11 @@ class Given:
     flags: Mapping[str, object] = field(default_factory=dict)
     file: Path | None = None
 
+    def with_flags(self, **flags: object) -> "Given":
+        """With these as well; None is what was not given."""
+        more = {name: value for name, value in flags.items() if value is not None}
+        return Given(flags={**self.flags, **more}, file=self.file)
+
 
 def read_config(given: Given) -> Settings:
     return _read(given, {})

@@ -1,11 +1,9 @@
-"""The worker process: one app, its tasks, and the heartbeat thread."""
+"""The worker process: the tasks of its apps, and the heartbeat thread."""
 
 import asyncio
-import importlib
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from shoal.app.declare import App
 from shoal.ledger.listener import Listener
@@ -13,7 +11,6 @@ from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.config import RoleSettings
 from shoal.roles.schema import Schema
-from shoal.runtime.errors import Invalid
 from shoal.runtime.lifecycle import Part, run_parts
 from shoal.runtime.settings import Settings
 from shoal.vault.settings import VaultSettings
@@ -21,33 +18,6 @@ from shoal.vault.store import open_vault
 from shoal.worker.agent import Worker
 from shoal.worker.heartbeats import Heartbeats
 from shoal.worker.settings import WorkerSettings, new_worker_id
-
-
-def load_app(reference: str) -> App:
-    """``package.module:name`` → the App, looked up from the current directory."""
-    module_name, _, attribute = reference.partition(":")
-    if not module_name or not attribute:
-        raise Invalid(
-            "app_reference_malformed",
-            f"{reference!r} does not name an app.",
-            hint="Write it as package.module:name, as in examples.hello:app.",
-        )
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found = getattr(importlib.import_module(module_name), attribute)
-    except ModuleNotFoundError as error:
-        raise Invalid(
-            "app_not_found",
-            f"The module {error.name} cannot be found from {here}.",
-            hint="Start the worker in the folder from which the module can be imported.",
-        ) from error
-    except AttributeError as error:
-        raise Invalid("app_not_found", f"The module {module_name} has no {attribute}.") from error
-    if not isinstance(found, App):
-        raise Invalid("app_not_found", f"{reference} is a {type(found).__name__}, not a shoal.App.")
-    return found
 
 
 def worker_parts(settings: Settings, app: App) -> list[Part]:

@@ -10,6 +10,13 @@ import msgspec
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     worker_concurrency: Annotated[int, msgspec.Meta(description="Tasks one worker runs at a time.", ge=1)] = 8
+    worker_types: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(
+            description="The task types a worker claims, with commas between them; planning jobs of a type "
+            "is plan:TYPE. Empty means all that its apps declare."
+        ),
+    ] = ()
     worker_lease_s: Annotated[
         int,
         msgspec.Meta(
