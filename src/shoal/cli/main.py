@@ -3,6 +3,8 @@
 import os
 import sys
 import traceback
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -12,7 +14,6 @@ from shoal.runtime.errors import ShoalError
 
 app = typer.Typer(
     name="shoal",
-    help="One dependable workforce out of machines you own, rent, or borrow from strangers.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,6 +25,22 @@ app.command("sentinel")(sentinel.sentinel)
 app.add_typer(key.app, name="key")
 app.add_typer(database.app, name="db")
 app.add_typer(config.app, name="config")
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"shoal {version('shoal')}")
+        raise typer.Exit
+
+
+@app.callback()
+def shoal(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """One dependable workforce out of machines you own, rent, or borrow from strangers."""
 
 
 def main() -> None:

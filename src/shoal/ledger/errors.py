@@ -2,12 +2,13 @@
 
 Our SQL functions raise with a SQLSTATE of class ``SH``, a sentence as the message, the stable code as
 the detail and the advice as the hint. A column that is over its size limit breaks a check whose name
-ends in ``_fit`` or ``_fits``.
+ends in ``_fit`` or ``_fits``. A full disk is no refusal of ours, but people can do something about it, and
+whoever waits for the ledger to come back (``REPEATABLE``) waits for that as well.
 """
 
 import asyncpg
 
-from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge
+from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge, Unavailable
 
 KINDS: dict[str, type[ShoalError]] = {
     "SH400": Invalid,
@@ -36,4 +37,10 @@ def translate(error: asyncpg.PostgresError) -> ShoalError | None:
         )
     if isinstance(error, NOT_STORABLE):
         return Invalid("text_not_storable", "A text holds the character U+0000, which cannot be stored.")
+    if isinstance(error, asyncpg.DiskFullError):
+        return Unavailable(
+            "database_disk_full",
+            "The disk of the database is full.",
+            hint="Make room on it: what was confirmed is kept, and what waits goes on by itself.",
+        )
     return None

@@ -3,8 +3,9 @@
 import asyncpg
 import pytest
 
+from shoal.ledger.connection import REPEATABLE
 from shoal.ledger.errors import translate
-from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge
+from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge, Unavailable
 
 
 def raised(sqlstate: str, **fields: str) -> asyncpg.PostgresError:
@@ -40,6 +41,13 @@ def test_a_column_over_its_limit_is_too_large(constraint: str, code: str) -> Non
     error = translate(raised("23514", constraint_name=constraint))
     assert isinstance(error, TooLarge)
     assert error.code == code
+
+
+def test_a_full_disk_is_told_and_can_be_waited_for() -> None:
+    error = translate(raised("53100"))
+    assert isinstance(error, Unavailable)
+    assert error.code == "database_disk_full"
+    assert isinstance(error, REPEATABLE)
 
 
 @pytest.mark.parametrize("sqlstate", ["23514", "23505", "42601", "SH999", "XX000"])
