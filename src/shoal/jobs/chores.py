@@ -1,7 +1,4 @@
-"""What the room does by itself: give the tasks of dead workers to others.
-
-Any number of processes run this; the ledger lets one work at a time.
-"""
+"""What the room does by itself. Any number of processes run a chore; the ledger lets one work at a time."""
 
 import asyncio
 
@@ -14,30 +11,48 @@ from shoal.runtime.lifecycle import Part
 
 log = structlog.get_logger(__name__)
 
-LOOK_EVERY_S = 5.0
 
+class Chore(Part):
+    """Does its ``work`` again and again. What passes by itself is tried again the next time."""
 
-class Watchdog(Part):
-    name = "jobs watchdog"
+    name = "chore"
+    every_s = 60.0
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._stopping = asyncio.Event()
 
+    async def work(self) -> None:
+        raise NotImplementedError
+
     async def run(self) -> None:
         while not self._stopping.is_set():
             try:
-                async with self._ledger.connection() as connection:
-                    reclaimed = await sql.reclaim_stale_tasks.value(connection)
-                if reclaimed:
-                    log.warning("tasks of silent workers taken back", count=reclaimed)
+                await self.work()
             except REPEATABLE as error:
-                log.warning("could not look for silent workers", error=str(error))
-            try:
-                async with asyncio.timeout(LOOK_EVERY_S):
-                    await self._stopping.wait()
-            except TimeoutError:
-                continue
+                log.warning("a chore was not done", chore=self.name, error=str(error))
+            await self.pause(self.every_s)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, but not longer than until it is told to stop."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
 
     async def stop(self) -> None:
         self._stopping.set()
+
+
+class Watchdog(Chore):
+    """Gives the tasks of dead workers to others."""
+
+    name = "jobs watchdog"
+    every_s = 5.0
+
+    async def work(self) -> None:
+        async with self._ledger.connection() as connection:
+            reclaimed = await sql.reclaim_stale_tasks.value(connection)
+        if reclaimed:
+            log.warning("tasks of silent workers taken back", count=reclaimed)

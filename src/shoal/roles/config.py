@@ -11,6 +11,7 @@ import msgspec
 from shoal.access.settings import AccessSettings
 from shoal.api.settings import ApiSettings
 from shoal.brain.settings import BrainSettings
+from shoal.jobs.settings import RetentionSettings
 from shoal.ledger.settings import LedgerSettings
 from shoal.local.directory import DataDirectory, LocalSettings
 from shoal.local.servers import servers_of
@@ -53,6 +54,7 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     VaultSettings,
     AccessSettings,
     ApiSettings,
+    RetentionSettings,
     WorkerSettings,
     ClientSettings,
     TraceSettings,

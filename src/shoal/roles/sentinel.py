@@ -12,7 +12,9 @@ from shoal.api.settings import ApiSettings
 from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
 from shoal.jobs.chores import Watchdog
+from shoal.jobs.retention import Retention
 from shoal.jobs.service import Jobs
+from shoal.jobs.settings import RetentionSettings
 from shoal.jobs.store import sql as jobs_sql
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
@@ -52,7 +54,8 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     )
     server = HttpServer(app, settings[ApiSettings], drain_s=settings[RoleSettings].grace_period_s / 2)
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
-    return [schema, ledger, brain, Watchdog(ledger), server], server
+    chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings])]
+    return [schema, ledger, brain, *chores, server], server
 
 
 async def run_sentinel(settings: Settings, *, on_ready: Callable[[str], None]) -> None:

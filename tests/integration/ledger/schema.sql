@@ -246,6 +246,37 @@ CREATE FUNCTION public.pause_task_type(p_task_type text, p_reason text DEFAULT '
   ON CONFLICT (task_type) DO UPDATE SET paused_because = excluded.paused_because
 $$;
 
+CREATE FUNCTION public.purge_jobs(p_statuses text[] DEFAULT NULL::text[], p_type text DEFAULT NULL::text, p_finished_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_user_id uuid DEFAULT NULL::uuid, p_dry_run boolean DEFAULT false, OUT jobs integer, OUT artifacts integer, OUT bytes bigint, OUT more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_most  int := 2000;
+  v_user  uuid := CASE WHEN shoal.is_service() THEN p_user_id ELSE auth.uid() END;
+  v_found uuid[];
+  v_batch uuid[];
+BEGIN
+  IF NOT shoal.is_service() AND (v_user IS NULL OR p_user_id <> v_user) THEN
+    PERFORM shoal.refuse('SH403', 'job_owner_foreign', 'A user deletes only their own jobs.');
+  ELSIF NOT coalesce(p_statuses, '{}') <@ ARRAY['complete', 'failed', 'cancelled'] THEN
+    PERFORM shoal.refuse('SH400', 'status_not_ended', 'Only jobs that have ended can be deleted.',
+      'Choose among complete, failed and cancelled; cancel what has not ended.');
+  END IF;
+  IF p_dry_run THEN
+    SELECT count(*), coalesce(sum(made.n), 0), coalesce(sum(made.size), 0), false INTO jobs, artifacts, bytes, more
+      FROM shoal.ended_jobs(v_user, p_statuses, p_type, p_finished_before) e
+     CROSS JOIN LATERAL (SELECT count(*) AS n, sum(a.file_size_bytes) AS size
+                           FROM public.job_artifacts a WHERE a.job_id = e.id) made;
+    RETURN;
+  END IF;
+  SELECT array_agg(f.id), shoal.first_jobs(array_agg(f.id), array_agg(f.tasks_total), v_most) INTO v_found, v_batch
+    FROM (SELECT e.id, e.tasks_total FROM shoal.ended_jobs(v_user, p_statuses, p_type, p_finished_before) e
+           LIMIT v_most) f;
+  SELECT d.* INTO jobs, artifacts, bytes FROM shoal.delete_jobs(coalesce(v_batch, '{}')) d;
+  more := jobs > 0 AND (cardinality(v_found) > cardinality(v_batch) OR cardinality(v_found) = v_most);
+END
+$$;
+
 CREATE FUNCTION public.reclaim_stale_tasks() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -607,6 +638,180 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.delete_jobs(p_job_ids uuid[], OUT jobs integer, OUT artifacts integer, OUT bytes bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_free uuid[];
+  v_jobs uuid[];
+BEGIN
+  WITH held AS MATERIALIZED (
+    SELECT t.job_id FROM public.job_tasks t WHERE t.job_id = ANY (p_job_ids) ORDER BY t.id FOR UPDATE SKIP LOCKED
+  )
+  SELECT array_agg(g.id) INTO v_free
+    FROM unnest(p_job_ids) AS g(id)
+    LEFT JOIN (SELECT job_id, count(*) AS n FROM held GROUP BY job_id) h ON h.job_id = g.id
+   WHERE (SELECT count(*) FROM public.job_tasks t WHERE t.job_id = g.id) = coalesce(h.n, 0);
+  -- Looked at again: one may have been tried again before its tasks were ours.
+  v_jobs := ARRAY(SELECT j.id FROM public.jobs j
+                   WHERE j.id = ANY (v_free) AND j.finished_at IS NOT NULL AND j.tasks_open = 0
+                   ORDER BY j.id FOR UPDATE SKIP LOCKED);
+  INSERT INTO shoal.deleted_jobs (job_id, user_id, empty_at)
+  SELECT j.id, j.user_id, CASE WHEN EXISTS (SELECT FROM public.job_artifacts a WHERE a.job_id = j.id)
+                               THEN clock_timestamp() END
+    FROM public.jobs j WHERE j.id = ANY (v_jobs);
+  WITH removed AS (
+    DELETE FROM public.job_artifacts a WHERE a.job_id = ANY (v_jobs) RETURNING a.file_size_bytes AS size
+  )
+  SELECT count(*), coalesce(sum(size), 0) INTO artifacts, bytes FROM removed;
+  DELETE FROM public.task_logs g WHERE g.job_id = ANY (v_jobs);
+  DELETE FROM public.task_edges e USING public.job_tasks t WHERE t.job_id = ANY (v_jobs) AND e.task_id = t.id;
+  DELETE FROM public.job_tasks t WHERE t.job_id = ANY (v_jobs);
+  DELETE FROM public.jobs j WHERE j.id = ANY (v_jobs);
+  jobs := cardinality(v_jobs);
+END
+$$;
+
+CREATE FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_most  int := 2000;
+  v_old   uuid[];
+BEGIN
+  SELECT 0, 0, 0 INTO jobs, artifacts, bytes;
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('shoal.delete_old_jobs', 0)) THEN
+    RETURN;
+  END IF;
+  SELECT shoal.first_jobs(array_agg(o.id), array_agg(o.tasks_total), v_most) INTO v_old
+    FROM (VALUES ('complete', clock_timestamp() - p_keep_ended), ('cancelled', clock_timestamp() - p_keep_ended),
+                 ('failed', clock_timestamp() - p_keep_failed)) AS k(status, until)
+   CROSS JOIN LATERAL (
+      SELECT j.id, j.tasks_total FROM public.jobs j
+       WHERE j.status = k.status AND j.finished_at < k.until ORDER BY j.finished_at LIMIT v_most) o;
+  IF v_old IS NOT NULL THEN
+    SELECT d.* INTO jobs, artifacts, bytes FROM shoal.delete_jobs(v_old) d;
+  END IF;
+END
+$$;
+
+CREATE FUNCTION shoal.delete_old_keys() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_until   timestamptz := clock_timestamp() - interval '1 day';
+  v_deleted int;
+BEGIN
+  DELETE FROM public.idempotency_keys d WHERE (d.user_id, d.key) IN (
+    SELECT k.user_id, k.key FROM public.idempotency_keys k
+     WHERE k.created_at < v_until ORDER BY k.created_at LIMIT 5000 FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS v_deleted = ROW_COUNT;
+  RETURN v_deleted;
+END
+$$;
+
+CREATE FUNCTION shoal.delete_old_lines(p_keep interval) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_until   timestamptz := clock_timestamp() - p_keep;
+  v_deleted int;
+BEGIN
+  DELETE FROM public.task_logs d WHERE d.id IN (
+    SELECT g.id FROM public.task_logs g JOIN public.jobs j ON j.id = g.job_id AND j.finished_at IS NOT NULL
+     WHERE g.at < v_until ORDER BY g.at LIMIT 5000 FOR UPDATE OF g SKIP LOCKED);
+  GET DIAGNOSTICS v_deleted = ROW_COUNT;
+  RETURN v_deleted;
+END
+$$;
+
+CREATE FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO ''
+    AS $$
+DECLARE
+  here    int := 0;
+  reached real := 0;
+  start   real := 0;
+  i       int;
+BEGIN
+  FOR i IN 1 .. coalesce(cardinality(names), 0) LOOP
+    IF totals[i] > dones[i] AND here = 0 THEN
+      here := i;
+    END IF;
+    IF totals[i] > 0 THEN
+      reached := reached + (ends[i] - start) * dones[i] / totals[i];
+    ELSIF here = 0 THEN
+      reached := reached + ends[i] - start;
+    END IF;
+    start := ends[i];
+  END LOOP;
+  IF here = 0 THEN
+    here := greatest(coalesce(cardinality(names), 0), 1);
+  END IF;
+  RETURN jsonb_build_object(
+    'percent', CASE status WHEN 'complete' THEN 100 WHEN 'queued' THEN 0 ELSE least(floor(reached), 99) END::int,
+    'phase', CASE WHEN status IN ('queued', 'complete') THEN status ELSE coalesce(names[here], status) END,
+    'docsComplete', coalesce(dones[here], 0),
+    'docsTotal', coalesce(totals[here], 0),
+    'message', message);
+END
+$$;
+
+CREATE TABLE public.jobs (
+    id uuid DEFAULT shoal.uuid7() NOT NULL,
+    user_id uuid NOT NULL,
+    type text NOT NULL,
+    params shoal.job_params DEFAULT '{}'::jsonb NOT NULL,
+    status text DEFAULT 'queued'::text NOT NULL,
+    progress jsonb GENERATED ALWAYS AS (shoal.job_progress(status, phase_names, phase_ends, phase_total, phase_done, message)) STORED,
+    result jsonb,
+    error text,
+    priority smallint DEFAULT 0 NOT NULL,
+    unique_key text,
+    message text DEFAULT ''::text NOT NULL,
+    phase_names text[] DEFAULT '{processing}'::text[] NOT NULL,
+    phase_ends real[] DEFAULT '{100}'::real[] NOT NULL,
+    phase_total integer[] DEFAULT '{0}'::integer[] NOT NULL,
+    phase_done integer[] DEFAULT '{0}'::integer[] NOT NULL,
+    tasks_total integer DEFAULT 0 NOT NULL,
+    tasks_open integer DEFAULT 0 NOT NULL,
+    tasks_failed integer DEFAULT 0 NOT NULL,
+    tasks_cancelled integer DEFAULT 0 NOT NULL,
+    result_sequence integer,
+    turn bigint DEFAULT 0 NOT NULL,
+    turn_ends bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT job_phases_match CHECK (((cardinality(phase_names) = cardinality(phase_ends)) AND (cardinality(phase_names) = cardinality(phase_total)) AND (cardinality(phase_names) = cardinality(phase_done)))),
+    CONSTRAINT jobs_priority_check CHECK (((priority >= '-100'::integer) AND (priority <= 100))),
+    CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'complete'::text, 'failed'::text, 'cancelled'::text]))),
+    CONSTRAINT jobs_tasks_cancelled_check CHECK ((tasks_cancelled >= 0)),
+    CONSTRAINT jobs_tasks_failed_check CHECK ((tasks_failed >= 0)),
+    CONSTRAINT jobs_tasks_open_check CHECK ((tasks_open >= 0)),
+    CONSTRAINT jobs_type_check CHECK ((type ~ '^[a-z][a-z0-9_.-]{0,62}$'::text)),
+    CONSTRAINT jobs_unique_key_check CHECK (((length(unique_key) >= 1) AND (length(unique_key) <= 255)))
+);
+
+CREATE FUNCTION shoal.ended_jobs(p_user_id uuid, p_statuses text[], p_type text, p_finished_before timestamp with time zone) RETURNS SETOF public.jobs
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT j.* FROM public.jobs j
+   WHERE j.finished_at IS NOT NULL
+     AND (p_user_id IS NULL OR j.user_id = p_user_id) AND (p_statuses IS NULL OR j.status = ANY (p_statuses))
+     AND (p_type IS NULL OR j.type = p_type) AND (p_finished_before IS NULL OR j.finished_at < p_finished_before)
+$$;
+
 CREATE FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) RETURNS TABLE(task_id uuid, verdict text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -654,6 +859,16 @@ BEGIN
                     ELSE 'lease_lost' END
       FROM unnest(p_task_ids) AS id;
 END
+$$;
+
+CREATE FUNCTION shoal.first_jobs(p_job_ids uuid[], p_tasks integer[], p_at_most integer) RETURNS uuid[]
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+  SELECT array_agg(s.id) FROM (
+    SELECT g.id, g.position, sum(g.tasks + 1) OVER (ORDER BY g.position) AS reached
+      FROM unnest(p_job_ids, p_tasks) WITH ORDINALITY AS g(id, tasks, position)) s
+   WHERE s.reached <= p_at_most OR s.position = 1
 $$;
 
 CREATE FUNCTION shoal.forget_empty_limit(p_task_type text) RETURNS void
@@ -905,39 +1120,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) RETURNS jsonb
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path TO ''
-    AS $$
-DECLARE
-  here    int := 0;
-  reached real := 0;
-  start   real := 0;
-  i       int;
-BEGIN
-  FOR i IN 1 .. coalesce(cardinality(names), 0) LOOP
-    IF totals[i] > dones[i] AND here = 0 THEN
-      here := i;
-    END IF;
-    IF totals[i] > 0 THEN
-      reached := reached + (ends[i] - start) * dones[i] / totals[i];
-    ELSIF here = 0 THEN
-      reached := reached + ends[i] - start;
-    END IF;
-    start := ends[i];
-  END LOOP;
-  IF here = 0 THEN
-    here := greatest(coalesce(cardinality(names), 0), 1);
-  END IF;
-  RETURN jsonb_build_object(
-    'percent', CASE status WHEN 'complete' THEN 100 WHEN 'queued' THEN 0 ELSE least(floor(reached), 99) END::int,
-    'phase', CASE WHEN status IN ('queued', 'complete') THEN status ELSE coalesce(names[here], status) END,
-    'docsComplete', coalesce(dones[here], 0),
-    'docsTotal', coalesce(totals[here], 0),
-    'message', message);
-END
-$$;
-
 CREATE FUNCTION shoal.lock_limits(p_task_types text[]) RETURNS integer[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1146,6 +1328,16 @@ BEGIN
     PERFORM pg_notify('shoal_tasks', '');
   END IF;
   RETURN coalesce(cardinality(v_released), 0);
+END
+$$;
+
+CREATE FUNCTION shoal.remember_deleted_jobs() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  INSERT INTO shoal.deleted_jobs (job_id, user_id) SELECT r.id, r.user_id FROM removed r ON CONFLICT DO NOTHING;
+  RETURN NULL;
 END
 $$;
 
@@ -1459,43 +1651,6 @@ CREATE TABLE public.job_types (
     CONSTRAINT job_types_type_check CHECK ((type ~ '^[a-z][a-z0-9_.-]{0,62}$'::text))
 );
 
-CREATE TABLE public.jobs (
-    id uuid DEFAULT shoal.uuid7() NOT NULL,
-    user_id uuid NOT NULL,
-    type text NOT NULL,
-    params shoal.job_params DEFAULT '{}'::jsonb NOT NULL,
-    status text DEFAULT 'queued'::text NOT NULL,
-    progress jsonb GENERATED ALWAYS AS (shoal.job_progress(status, phase_names, phase_ends, phase_total, phase_done, message)) STORED,
-    result jsonb,
-    error text,
-    priority smallint DEFAULT 0 NOT NULL,
-    unique_key text,
-    message text DEFAULT ''::text NOT NULL,
-    phase_names text[] DEFAULT '{processing}'::text[] NOT NULL,
-    phase_ends real[] DEFAULT '{100}'::real[] NOT NULL,
-    phase_total integer[] DEFAULT '{0}'::integer[] NOT NULL,
-    phase_done integer[] DEFAULT '{0}'::integer[] NOT NULL,
-    tasks_total integer DEFAULT 0 NOT NULL,
-    tasks_open integer DEFAULT 0 NOT NULL,
-    tasks_failed integer DEFAULT 0 NOT NULL,
-    tasks_cancelled integer DEFAULT 0 NOT NULL,
-    result_sequence integer,
-    turn bigint DEFAULT 0 NOT NULL,
-    turn_ends bigint DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    started_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT job_phases_match CHECK (((cardinality(phase_names) = cardinality(phase_ends)) AND (cardinality(phase_names) = cardinality(phase_total)) AND (cardinality(phase_names) = cardinality(phase_done)))),
-    CONSTRAINT jobs_priority_check CHECK (((priority >= '-100'::integer) AND (priority <= 100))),
-    CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'complete'::text, 'failed'::text, 'cancelled'::text]))),
-    CONSTRAINT jobs_tasks_cancelled_check CHECK ((tasks_cancelled >= 0)),
-    CONSTRAINT jobs_tasks_failed_check CHECK ((tasks_failed >= 0)),
-    CONSTRAINT jobs_tasks_open_check CHECK ((tasks_open >= 0)),
-    CONSTRAINT jobs_type_check CHECK ((type ~ '^[a-z][a-z0-9_.-]{0,62}$'::text)),
-    CONSTRAINT jobs_unique_key_check CHECK (((length(unique_key) >= 1) AND (length(unique_key) <= 255)))
-);
-
 CREATE TABLE public.task_edges (
     needs uuid NOT NULL,
     task_id uuid NOT NULL,
@@ -1538,6 +1693,13 @@ CREATE TABLE public.users (
     id uuid NOT NULL,
     name text DEFAULT ''::text NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE shoal.deleted_jobs (
+    job_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    deleted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    empty_at timestamp with time zone DEFAULT clock_timestamp()
 );
 
 CREATE TABLE shoal.migrations (
@@ -1589,12 +1751,15 @@ ALTER TABLE ONLY public.task_logs
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY shoal.deleted_jobs
+    ADD CONSTRAINT deleted_jobs_pkey PRIMARY KEY (job_id);
+
 ALTER TABLE ONLY shoal.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
 
 CREATE UNIQUE INDEX access_keys_live_name ON public.access_keys USING btree (name) WHERE ((revoked_at IS NULL) AND (expires_at IS NULL));
 
-CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING brin (created_at);
+CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
 CREATE INDEX idempotency_keys_of_job ON public.idempotency_keys USING btree (job_id);
 
@@ -1610,21 +1775,29 @@ CREATE INDEX job_tasks_ready ON public.job_tasks USING btree (task_type, order_k
 
 CREATE INDEX jobs_alive ON public.jobs USING btree (user_id, turn_ends) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
 
+CREATE INDEX jobs_ended ON public.jobs USING btree (status, finished_at) WHERE (finished_at IS NOT NULL);
+
 CREATE INDEX jobs_of_user ON public.jobs USING btree (user_id, created_at DESC, id DESC);
 
 CREATE UNIQUE INDEX jobs_unique_while_alive ON public.jobs USING btree (user_id, type, unique_key) WHERE ((unique_key IS NOT NULL) AND (status = ANY (ARRAY['queued'::text, 'processing'::text])));
 
 CREATE INDEX task_edges_back ON public.task_edges USING btree (task_id, needs);
 
-CREATE INDEX task_logs_by_age ON public.task_logs USING brin (at);
+CREATE INDEX task_logs_by_age ON public.task_logs USING btree (at);
 
 CREATE INDEX task_logs_of_job ON public.task_logs USING btree (job_id, id);
+
+CREATE INDEX deleted_jobs_by_age ON shoal.deleted_jobs USING btree (deleted_at);
+
+CREATE INDEX deleted_jobs_to_empty ON shoal.deleted_jobs USING btree (empty_at) WHERE (empty_at IS NOT NULL);
 
 CREATE TRIGGER adopt_artifact BEFORE INSERT ON public.job_artifacts FOR EACH ROW EXECUTE FUNCTION shoal.adopt_artifact();
 
 CREATE TRIGGER count_new_tasks AFTER INSERT ON public.job_tasks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_new_tasks();
 
 CREATE TRIGGER count_task_changes AFTER UPDATE ON public.job_tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_task_changes();
+
+CREATE TRIGGER remember_deleted_jobs AFTER DELETE ON public.jobs REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION shoal.remember_deleted_jobs();
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
@@ -1649,9 +1822,6 @@ ALTER TABLE ONLY public.task_leases
 
 ALTER TABLE ONLY public.task_logs
     ADD CONSTRAINT task_logs_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.task_logs
-    ADD CONSTRAINT task_logs_task_id_fkey FOREIGN KEY (task_id) REFERENCES public.job_tasks(id) ON DELETE CASCADE;
 
 ALTER TABLE public.access_keys ENABLE ROW LEVEL SECURITY;
 
@@ -1720,6 +1890,8 @@ CREATE POLICY users_read_their_tasks ON public.job_tasks FOR SELECT TO authentic
   WHERE (j.id = job_tasks.job_id))));
 
 CREATE POLICY users_read_themselves ON public.users FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
+
+ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA auth TO anon;
 GRANT USAGE ON SCHEMA auth TO authenticated;
@@ -1790,6 +1962,10 @@ GRANT ALL ON FUNCTION public.limit_task_type(p_task_type text, p_max_running int
 REVOKE ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) TO service_role;
 
+REVOKE ALL ON FUNCTION public.purge_jobs(p_statuses text[], p_type text, p_finished_before timestamp with time zone, p_user_id uuid, p_dry_run boolean, OUT jobs integer, OUT artifacts integer, OUT bytes bigint, OUT more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.purge_jobs(p_statuses text[], p_type text, p_finished_before timestamp with time zone, p_user_id uuid, p_dry_run boolean, OUT jobs integer, OUT artifacts integer, OUT bytes bigint, OUT more boolean) TO authenticated;
+GRANT ALL ON FUNCTION public.purge_jobs(p_statuses text[], p_type text, p_finished_before timestamp with time zone, p_user_id uuid, p_dry_run boolean, OUT jobs integer, OUT artifacts integer, OUT bytes bigint, OUT more boolean) TO service_role;
+
 REVOKE ALL ON FUNCTION public.reclaim_stale_tasks() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.reclaim_stale_tasks() TO service_role;
 GRANT ALL ON FUNCTION public.reclaim_stale_tasks() TO shoal_worker;
@@ -1831,9 +2007,30 @@ REVOKE ALL ON FUNCTION shoal.count_new_tasks() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.count_task_changes() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.delete_jobs(p_job_ids uuid[], OUT jobs integer, OUT artifacts integer, OUT bytes bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.delete_old_keys() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.delete_old_keys() TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.delete_old_lines(p_keep interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.delete_old_lines(p_keep interval) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) TO service_role;
+
+GRANT SELECT ON TABLE public.jobs TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.ended_jobs(p_user_id uuid, p_statuses text[], p_type text, p_finished_before timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.first_jobs(p_job_ids uuid[], p_tasks integer[], p_at_most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.forget_empty_limit(p_task_type text) FROM PUBLIC;
 
@@ -1854,9 +2051,6 @@ REVOKE ALL ON FUNCTION shoal.is_service() FROM PUBLIC;
 REVOKE ALL ON FUNCTION shoal.job_of_task(p_task_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.job_owner(p_user_id uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) FROM PUBLIC;
-GRANT ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.lock_limits(p_task_types text[]) FROM PUBLIC;
 
@@ -1896,6 +2090,8 @@ REVOKE ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], 
 GRANT ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) TO shoal_worker;
 
+REVOKE ALL ON FUNCTION shoal.remember_deleted_jobs() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.require_visible_job(p_job_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.retry_tasks(p_job_id uuid, p_task_ids uuid[]) FROM PUBLIC;
@@ -1925,9 +2121,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_artifacts TO service_role;
 
 GRANT SELECT ON TABLE public.job_types TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_types TO service_role;
-
-GRANT SELECT ON TABLE public.jobs TO authenticated;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO service_role;
 
 GRANT SELECT ON TABLE public.task_edges TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_edges TO service_role;

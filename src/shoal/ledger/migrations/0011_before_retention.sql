@@ -1,0 +1,197 @@
+-- What is kept and what is cleaned: jobs that ended long ago go, their files follow them, what users keep in
+-- the vault has a limit, and what failed for good is one list.
+--
+-- A job is deleted whole, with its tasks, lines and artifacts, and only when it has ended. A deletion waits
+-- for nobody: it passes over a job of which somebody holds anything. Its rows go first, then its files: what
+-- can be seen in the ledger is there in the vault.
+
+-- Ended jobs by their end, for deleting the old ones of one status without looking at the others.
+CREATE INDEX jobs_ended ON public.jobs (status, finished_at) WHERE finished_at IS NOT NULL;
+
+-- Lines go with their job. A foreign key on tasks would look through all lines for each deleted task.
+ALTER TABLE public.task_logs DROP CONSTRAINT task_logs_task_id_fkey;
+
+-- Blocks of a BRIN index keep the lowest value they ever had, so after deletions it points everywhere.
+DROP INDEX public.task_logs_by_age;
+CREATE INDEX task_logs_by_age ON public.task_logs (at);
+DROP INDEX public.idempotency_keys_by_age;
+CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys (created_at);
+
+-- Jobs that are no more. What lies in the vault below user_id/job_id is nobody's since then. Kept until the
+-- vault has been looked through a while after the deletion: an upload may still have been under way.
+--   empty_at  when to empty the folder; null when that was done, or the job had no artifact
+CREATE TABLE shoal.deleted_jobs (
+  job_id      uuid PRIMARY KEY,
+  user_id     uuid NOT NULL,
+  deleted_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+  empty_at    timestamptz DEFAULT clock_timestamp()
+);
+CREATE INDEX deleted_jobs_to_empty ON shoal.deleted_jobs (empty_at) WHERE empty_at IS NOT NULL;
+CREATE INDEX deleted_jobs_by_age ON shoal.deleted_jobs (deleted_at);
+
+-- Whoever deletes a job, and however: its files are found again.
+CREATE FUNCTION shoal.remember_deleted_jobs() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+BEGIN
+  INSERT INTO shoal.deleted_jobs (job_id, user_id) SELECT r.id, r.user_id FROM removed r ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER remember_deleted_jobs AFTER DELETE ON public.jobs
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION shoal.remember_deleted_jobs();
+
+-- delete_jobs: of the given jobs, those that have ended and of which nobody holds anything. Waits for
+-- nobody. Locks: their tasks by id, then the jobs by id, then what users keep.
+CREATE FUNCTION shoal.delete_jobs(p_job_ids uuid[], OUT jobs int, OUT artifacts int, OUT bytes bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
+DECLARE
+  v_free uuid[];
+  v_jobs uuid[];
+BEGIN
+  WITH held AS MATERIALIZED (
+    SELECT t.job_id FROM public.job_tasks t WHERE t.job_id = ANY (p_job_ids) ORDER BY t.id FOR UPDATE SKIP LOCKED
+  )
+  SELECT array_agg(g.id) INTO v_free
+    FROM unnest(p_job_ids) AS g(id)
+    LEFT JOIN (SELECT job_id, count(*) AS n FROM held GROUP BY job_id) h ON h.job_id = g.id
+   WHERE (SELECT count(*) FROM public.job_tasks t WHERE t.job_id = g.id) = coalesce(h.n, 0);
+  -- Looked at again: one may have been tried again before its tasks were ours.
+  v_jobs := ARRAY(SELECT j.id FROM public.jobs j
+                   WHERE j.id = ANY (v_free) AND j.finished_at IS NOT NULL AND j.tasks_open = 0
+                   ORDER BY j.id FOR UPDATE SKIP LOCKED);
+  INSERT INTO shoal.deleted_jobs (job_id, user_id, empty_at)
+  SELECT j.id, j.user_id, CASE WHEN EXISTS (SELECT FROM public.job_artifacts a WHERE a.job_id = j.id)
+                               THEN clock_timestamp() END
+    FROM public.jobs j WHERE j.id = ANY (v_jobs);
+  WITH removed AS (
+    DELETE FROM public.job_artifacts a WHERE a.job_id = ANY (v_jobs) RETURNING a.file_size_bytes AS size
+  )
+  SELECT count(*), coalesce(sum(size), 0) INTO artifacts, bytes FROM removed;
+  DELETE FROM public.task_logs g WHERE g.job_id = ANY (v_jobs);
+  DELETE FROM public.task_edges e USING public.job_tasks t WHERE t.job_id = ANY (v_jobs) AND e.task_id = t.id;
+  DELETE FROM public.job_tasks t WHERE t.job_id = ANY (v_jobs);
+  DELETE FROM public.jobs j WHERE j.id = ANY (v_jobs);
+  jobs := cardinality(v_jobs);
+END
+$$;
+
+-- The first of these jobs that have at most so many tasks together; at least one.
+CREATE FUNCTION shoal.first_jobs(p_job_ids uuid[], p_tasks int[], p_at_most int) RETURNS uuid[]
+LANGUAGE sql IMMUTABLE SET search_path = '' AS $$
+  SELECT array_agg(s.id) FROM (
+    SELECT g.id, g.position, sum(g.tasks + 1) OVER (ORDER BY g.position) AS reached
+      FROM unnest(p_job_ids, p_tasks) WITH ORDINALITY AS g(id, tasks, position)) s
+   WHERE s.reached <= p_at_most OR s.position = 1
+$$;
+
+-- delete_old_jobs: a batch of the jobs that ended longer ago than they are kept; those that failed have a
+-- time of their own. Null keeps for ever. Any number of processes may call it; one works at a time, the
+-- others find nothing.
+CREATE FUNCTION shoal.delete_old_jobs(
+  p_keep_ended interval, p_keep_failed interval, OUT jobs int, OUT artifacts int, OUT bytes bigint
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
+DECLARE
+  v_most  int := 2000;
+  v_old   uuid[];
+BEGIN
+  SELECT 0, 0, 0 INTO jobs, artifacts, bytes;
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('shoal.delete_old_jobs', 0)) THEN
+    RETURN;
+  END IF;
+  SELECT shoal.first_jobs(array_agg(o.id), array_agg(o.tasks_total), v_most) INTO v_old
+    FROM (VALUES ('complete', clock_timestamp() - p_keep_ended), ('cancelled', clock_timestamp() - p_keep_ended),
+                 ('failed', clock_timestamp() - p_keep_failed)) AS k(status, until)
+   CROSS JOIN LATERAL (
+      SELECT j.id, j.tasks_total FROM public.jobs j
+       WHERE j.status = k.status AND j.finished_at < k.until ORDER BY j.finished_at LIMIT v_most) o;
+  IF v_old IS NOT NULL THEN
+    SELECT d.* INTO jobs, artifacts, bytes FROM shoal.delete_jobs(v_old) d;
+  END IF;
+END
+$$;
+
+-- delete_old_lines: a batch of the lines that are older than they are kept. Those of jobs that have not
+-- ended stay. Returns how many.
+CREATE FUNCTION shoal.delete_old_lines(p_keep interval) RETURNS int LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
+DECLARE
+  v_until   timestamptz := clock_timestamp() - p_keep;
+  v_deleted int;
+BEGIN
+  DELETE FROM public.task_logs d WHERE d.id IN (
+    SELECT g.id FROM public.task_logs g JOIN public.jobs j ON j.id = g.job_id AND j.finished_at IS NOT NULL
+     WHERE g.at < v_until ORDER BY g.at LIMIT 5000 FOR UPDATE OF g SKIP LOCKED);
+  GET DIAGNOSTICS v_deleted = ROW_COUNT;
+  RETURN v_deleted;
+END
+$$;
+
+-- delete_old_keys: a batch of the idempotency keys that are older than a day. Returns how many.
+CREATE FUNCTION shoal.delete_old_keys() RETURNS int LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
+DECLARE
+  v_until   timestamptz := clock_timestamp() - interval '1 day';
+  v_deleted int;
+BEGIN
+  DELETE FROM public.idempotency_keys d WHERE (d.user_id, d.key) IN (
+    SELECT k.user_id, k.key FROM public.idempotency_keys k
+     WHERE k.created_at < v_until ORDER BY k.created_at LIMIT 5000 FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS v_deleted = ROW_COUNT;
+  RETURN v_deleted;
+END
+$$;
+
+-- Ended jobs by filters of which null does not filter. Without a pinned search_path, so that the planner can
+-- put the body where it is called.
+CREATE FUNCTION shoal.ended_jobs(
+  p_user_id uuid, p_statuses text[], p_type text, p_finished_before timestamptz
+) RETURNS SETOF public.jobs LANGUAGE sql STABLE AS $$
+  SELECT j.* FROM public.jobs j
+   WHERE j.finished_at IS NOT NULL
+     AND (p_user_id IS NULL OR j.user_id = p_user_id) AND (p_statuses IS NULL OR j.status = ANY (p_statuses))
+     AND (p_type IS NULL OR j.type = p_type) AND (p_finished_before IS NULL OR j.finished_at < p_finished_before)
+$$;
+
+-- purge_jobs: delete jobs that have ended now, a batch at a time; call it again while there are more. A user
+-- deletes their own, the service everybody's. Null filters do not filter. With p_dry_run nothing is deleted,
+-- and all that would be is counted.
+CREATE FUNCTION public.purge_jobs(
+  p_statuses text[] DEFAULT NULL, p_type text DEFAULT NULL, p_finished_before timestamptz DEFAULT NULL,
+  p_user_id uuid DEFAULT NULL, p_dry_run boolean DEFAULT false,
+  OUT jobs int, OUT artifacts int, OUT bytes bigint, OUT more boolean
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_most  int := 2000;
+  v_user  uuid := CASE WHEN shoal.is_service() THEN p_user_id ELSE auth.uid() END;
+  v_found uuid[];
+  v_batch uuid[];
+BEGIN
+  IF NOT shoal.is_service() AND (v_user IS NULL OR p_user_id <> v_user) THEN
+    PERFORM shoal.refuse('SH403', 'job_owner_foreign', 'A user deletes only their own jobs.');
+  ELSIF NOT coalesce(p_statuses, '{}') <@ ARRAY['complete', 'failed', 'cancelled'] THEN
+    PERFORM shoal.refuse('SH400', 'status_not_ended', 'Only jobs that have ended can be deleted.',
+      'Choose among complete, failed and cancelled; cancel what has not ended.');
+  END IF;
+  IF p_dry_run THEN
+    SELECT count(*), coalesce(sum(made.n), 0), coalesce(sum(made.size), 0), false INTO jobs, artifacts, bytes, more
+      FROM shoal.ended_jobs(v_user, p_statuses, p_type, p_finished_before) e
+     CROSS JOIN LATERAL (SELECT count(*) AS n, sum(a.file_size_bytes) AS size
+                           FROM public.job_artifacts a WHERE a.job_id = e.id) made;
+    RETURN;
+  END IF;
+  SELECT array_agg(f.id), shoal.first_jobs(array_agg(f.id), array_agg(f.tasks_total), v_most) INTO v_found, v_batch
+    FROM (SELECT e.id, e.tasks_total FROM shoal.ended_jobs(v_user, p_statuses, p_type, p_finished_before) e
+           LIMIT v_most) f;
+  SELECT d.* INTO jobs, artifacts, bytes FROM shoal.delete_jobs(coalesce(v_batch, '{}')) d;
+  more := jobs > 0 AND (cardinality(v_found) > cardinality(v_batch) OR cardinality(v_found) = v_most);
+END
+$$;
+
+ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON shoal.deleted_jobs FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
+REVOKE ALL ON FUNCTION
+  shoal.remember_deleted_jobs, shoal.delete_jobs, shoal.first_jobs, shoal.delete_old_jobs, shoal.delete_old_lines,
+  shoal.delete_old_keys, shoal.ended_jobs, public.purge_jobs
+  FROM PUBLIC, anon, authenticated;
+GRANT EXECUTE ON FUNCTION shoal.delete_old_jobs, shoal.delete_old_lines, shoal.delete_old_keys TO service_role;
+GRANT EXECUTE ON FUNCTION public.purge_jobs TO authenticated, service_role;
