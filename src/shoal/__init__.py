@@ -2,8 +2,8 @@
 
 from shoal.app.context import Context
 from shoal.app.declare import App
-from shoal.app.failures import PermanentFailure, RetryAfter
+from shoal.app.failures import PermanentFailure, RetryAfter, Snooze
 from shoal.app.graph import Graph
 from shoal.app.trial import Trial, try_job
 
-__all__ = ["App", "Context", "Graph", "PermanentFailure", "RetryAfter", "Trial", "try_job"]
+__all__ = ["App", "Context", "Graph", "PermanentFailure", "RetryAfter", "Snooze", "Trial", "try_job"]

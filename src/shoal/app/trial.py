@@ -8,7 +8,8 @@
     assert trial.artifacts["greeting.txt"] == b"Hello, Ada!\\n"
 
 Tasks run one after the other, in the order of the graph, with the attempts they declare and without
-the pauses in between. Inputs and outputs go through JSON, as they do on the way to a worker.
+the pauses in between; one that is snoozed runs again at once. Inputs and outputs go through JSON, as they
+do on the way to a worker.
 """
 
 import asyncio
@@ -23,12 +24,14 @@ import msgspec
 
 from shoal.app.context import Artifact, Context
 from shoal.app.declare import App
-from shoal.app.failures import PermanentFailure
+from shoal.app.failures import PermanentFailure, Snooze
 from shoal.app.graph import Graph, Step
 from shoal.app.task import Task
 from shoal.runtime.errors import Invalid
 
 Ended = Literal["complete", "failed", "cancelled"]
+
+MOST_SNOOZES = 100
 
 
 @dataclass
@@ -74,31 +77,47 @@ def _end_without_running(trial: Trial, step: Step) -> Ended | None:
 
 
 def _run(trial: Trial, step: Step, task: Task) -> Ended:
-    for attempt in range(1, step.max_attempts + 1):
+    snoozes = 0
+    attempt = 1
+    while attempt <= step.max_attempts:
         trial.attempts[step.name] = attempt
-        context = Context(
-            job_id=uuid4(),
-            task_id=uuid4(),
-            name=step.name,
-            attempt=attempt,
-            max_attempts=step.max_attempts,
-            input=_through_json(step.input),
-            needs={need: trial.outputs.get(need) for need in step.needs},
-        )
         try:
-            trial.outputs[step.name] = _through_json(_call(task, context))
-            trial.artifacts |= {one.name: _bytes_of(one) for one in context.artifacts}
+            _attempt(trial, step, task, attempt)
+        except Snooze as snooze:
+            snoozes += 1
+            if snoozes > MOST_SNOOZES:
+                raise Invalid(
+                    "snoozed_for_ever",
+                    f"Task {step.name!r} was snoozed {snoozes} times in a row: {snooze}.",
+                    hint="In a trial no time passes: let what it waits for be there.",
+                ) from snooze
         except Exception as error:  # noqa: BLE001 - whatever a task raises is its failure
             trial.errors[step.name] = f"{type(error).__name__}: {error}"
             if isinstance(error, PermanentFailure):
                 break
+            attempt += 1
         else:
             trial.errors.pop(step.name, None)
             return "complete"
-        finally:
-            if context.used("workdir"):
-                shutil.rmtree(context.workdir, ignore_errors=True)
     return "failed"
+
+
+def _attempt(trial: Trial, step: Step, task: Task, attempt: int) -> None:
+    context = Context(
+        job_id=uuid4(),
+        task_id=uuid4(),
+        name=step.name,
+        attempt=attempt,
+        max_attempts=step.max_attempts,
+        input=_through_json(step.input),
+        needs={need: trial.outputs.get(need) for need in step.needs},
+    )
+    try:
+        trial.outputs[step.name] = _through_json(_call(task, context))
+        trial.artifacts |= {one.name: _bytes_of(one) for one in context.artifacts}
+    finally:
+        if context.used("workdir"):
+            shutil.rmtree(context.workdir, ignore_errors=True)
 
 
 def _call(task: Task, context: Context) -> object:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import structlog
 
+from shoal.app.context import Context
 from shoal.app.declare import App, Job
 from shoal.app.failures import PermanentFailure, RetryAfter
 from shoal.ledger.connection import REPEATABLE
@@ -21,12 +22,13 @@ from shoal.worker.claims import Claims, sql
 from shoal.worker.execution import call, clean_up, new_context, upload
 from shoal.worker.held import Claim, Held
 from shoal.worker.pace import Pace, wanted
-from shoal.worker.reports import Completion, Failure, Reports, failure_of
+from shoal.worker.reports import Completion, Failure, Report, Reports, Snoozed, failure_of
 from shoal.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
 
 CHANNEL = "shoal_tasks"
+FIRST_RETRY_S = 0.1
 FIRST_POLL_S = 5.0
 LONGEST_POLL_S = 30.0
 SHORTEST_NAP_S = 0.05
@@ -94,7 +96,7 @@ class Worker(Part):
                 )
 
     async def run(self) -> None:
-        pause = FIRST_POLL_S
+        poll_s, retry_s = FIRST_POLL_S, FIRST_RETRY_S
         while not self._stopping.is_set():
             room = self._room()
             if room == 0:
@@ -104,15 +106,19 @@ class Worker(Part):
             self._woken.clear()
             try:
                 claimed = await self._claims.claim(room)
-                due = await self._claims.next_due_s() if len(claimed) < room else 0.0
+                self._take(claimed)
+                if len(claimed) == room:
+                    continue
+                due_s = await self._claims.next_due_s()
             except REPEATABLE as error:
-                log.warning("claim failed", error=str(error))
-                claimed, due = [], pause
-            self._take(claimed)
-            if len(claimed) < room:
-                pause = FIRST_POLL_S if claimed else min(pause * 2, LONGEST_POLL_S)
-                nap = min(pause * random.uniform(0.5, 1.0), max(due, SHORTEST_NAP_S))  # noqa: S311 - jitter
-                await _first(self._woken, self._stopping, timeout_s=nap)
+                log.warning("claim failed", error=str(error), retry_in_s=round(retry_s, 1))
+                await _first(self._stopping, timeout_s=_jittered(retry_s))
+                retry_s = min(retry_s * 2, LONGEST_POLL_S)
+                continue
+            poll_s = FIRST_POLL_S if claimed else min(poll_s * 2, LONGEST_POLL_S)
+            retry_s = FIRST_RETRY_S
+            nap_s = min(_jittered(poll_s), max(due_s, SHORTEST_NAP_S))
+            await _first(self._woken, self._stopping, timeout_s=nap_s)
         await self._drain()
 
     async def stop(self) -> None:
@@ -139,7 +145,11 @@ class Worker(Part):
 
     def _fill(self) -> None:
         """Start what waits while there are free places."""
-        while self._waiting and self._running < self._settings.worker_concurrency:
+        while (
+            self._waiting
+            and self._running < self._settings.worker_concurrency
+            and not self._stopping.is_set()  # what waits is about to be handed back
+        ):
             held = self._waiting.popleft()
             if held.context.cancelled:
                 self._held.discard(held)
@@ -174,7 +184,7 @@ class Worker(Part):
             if held.context.used("workdir"):
                 await clean_up(held.context)
 
-    async def _attempt(self, held: Held) -> Completion | Failure | None:
+    async def _attempt(self, held: Held) -> Report | None:
         """What is to be reported; None when that has been done, or the claim is lost."""
         claim, context = held.claim, held.context
         try:
@@ -185,12 +195,12 @@ class Worker(Part):
                 output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s)
             if context.artifacts and not await self._keep(held):
                 return None
-            report: Completion | Failure = Completion(claim, output)
-        except Exception as error:
+            report: Report = Completion(claim, output)
+        except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
+                raise
             report = failure_of(claim, error)
-            if not isinstance(error, (RetryAfter, PermanentFailure, ShoalError)):
-                log.warning("task failed", task_type=claim.task_type, attempt=claim.attempt, exc_info=error)
-            context.log.error(report.error)  # noqa: TRY400 - a line for the owner of the job
+            _write_down(context, error, report)
         if context.used("log"):
             await self._reports.keep_lines(held)
         return report
@@ -230,9 +240,30 @@ class Worker(Part):
             log.info("tasks handed back", count=released)
 
 
+def _is_being_cancelled() -> bool:
+    """Whether somebody stops us; a task can also raise a CancelledError of its own."""
+    current = asyncio.current_task()
+    return current is not None and current.cancelling() > 0
+
+
+def _write_down(context: Context, error: BaseException, report: Failure | Snoozed) -> None:
+    """For the owner of the job; what the task did not mean to raise, for the log of the worker too."""
+    if isinstance(report, Snoozed):
+        context.log.info(str(error))
+        return
+    if not isinstance(error, (RetryAfter, PermanentFailure, ShoalError)):
+        log.warning("task failed", attempt=context.attempt, exc_info=error)
+    context.log.error(report.error)
+
+
 def _cancel(held: Held) -> None:
     if held.running is not None:
         held.running.cancel()
+
+
+def _jittered(seconds: float) -> float:
+    """Up to half of it less, so that workers that began together do not go on together."""
+    return seconds * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
 
 
 async def _first(*events: asyncio.Event, timeout_s: float | None = None) -> None:

@@ -1,11 +1,7 @@
 """Running one task: build its input, call it with a time limit, upload what it made."""
 
 import asyncio
-import contextvars
 import shutil
-import threading
-from collections.abc import Callable
-from contextlib import suppress
 
 import msgspec
 
@@ -14,6 +10,7 @@ from shoal.app.failures import PermanentFailure
 from shoal.app.task import Task
 from shoal.vault.store import Vault
 from shoal.worker.held import Claim
+from shoal.worker.threads import in_thread
 
 LARGEST_OUTPUT = 65536
 
@@ -73,34 +70,6 @@ def _as_json(task: Task, output: object) -> str | None:
             f"{LARGEST_OUTPUT} are kept; keep large results as artifacts"
         )
     return written.decode()
-
-
-async def in_thread(function: Callable[..., object], *arguments: object) -> object:
-    """Run in a daemon thread of its own: one that never returns must not keep the process alive."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[object] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(result: object, error: BaseException | None) -> None:
-        if answer.done():
-            return
-        if error is not None:
-            answer.set_exception(error)
-        else:
-            answer.set_result(result)
-
-    def work() -> None:
-        result: object = None
-        error: BaseException | None = None
-        try:
-            result = context.run(function, *arguments)
-        except BaseException as raised:  # noqa: BLE001 - it belongs to whoever waits
-            error = raised
-        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=work, name=getattr(function, "__name__", "task"), daemon=True).start()
-    return await answer
 
 
 async def clean_up(context: Context) -> None:

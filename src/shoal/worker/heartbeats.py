@@ -15,7 +15,7 @@ from uuid import UUID
 import asyncpg
 import structlog
 
-from shoal.ledger.connection import BROKEN, UNREACHABLE, connect
+from shoal.ledger.connection import BROKEN, connect
 from shoal.ledger.settings import LedgerSettings
 from shoal.ledger.text import storable
 from shoal.runtime.errors import ShoalError
@@ -96,7 +96,7 @@ class Heartbeats(Part):
                     await self._beat(connection, beating)
                 await send_lines(connection, self._worker_id, unsent)
                 unsent = []
-            except (*UNREACHABLE, *BROKEN, ShoalError) as error:
+            except (*BROKEN, OSError, TimeoutError, asyncpg.PostgresError, ShoalError) as error:
                 log.warning("heartbeat failed", error=str(error))
                 self._hurried.set()  # what was due stays due
                 pause = RETRY_EVERY_S

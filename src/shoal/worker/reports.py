@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeVar
 import asyncpg
 import structlog
 
-from shoal.app.failures import PermanentFailure, RetryAfter
-from shoal.ledger.connection import REPEATABLE
+from shoal.app.failures import PermanentFailure, RetryAfter, Snooze
+from shoal.ledger.connection import REPEATABLE, Row
 from shoal.ledger.pool import Ledger
 from shoal.ledger.text import storable
 from shoal.runtime.batches import Batches
@@ -46,9 +46,21 @@ class Failure(NamedTuple):
     retry_after_s: float | None = None
 
 
-def failure_of(claim: Claim, error: Exception) -> Failure:
-    """What an exception means for the task: lasting, to be tried again, or again after a while."""
+class Snoozed(NamedTuple):
+    """To be run again later; nothing has failed."""
+
+    claim: Claim
+    after_s: float
+
+
+Report = Completion | Failure | Snoozed
+
+
+def failure_of(claim: Claim, error: BaseException) -> Failure | Snoozed:
+    """What an exception means for the task: lasting, to be tried again, or (again) after a while."""
     match error:
+        case Snooze():
+            return Snoozed(claim, error.seconds)
         case RetryAfter():
             return Failure(claim, str(error), retry_after_s=error.seconds)
         case PermanentFailure():
@@ -58,7 +70,7 @@ def failure_of(claim: Claim, error: Exception) -> Failure:
         case TookTooLong():
             return Failure(claim, str(error))
         case _:
-            return Failure(claim, f"{type(error).__name__}: {error}")
+            return Failure(claim, ": ".join(filter(None, (type(error).__name__, str(error)))))
 
 
 class Reports:
@@ -67,12 +79,17 @@ class Reports:
         self._worker_id = worker_id
         self._completions = Batches(self._send_completions, limit=LARGEST_BATCH)
         self._failures = Batches(self._send_failures, limit=LARGEST_BATCH)
+        self._snoozes = Batches(self._send_snoozes, limit=LARGEST_BATCH)
 
-    async def send(self, report: Completion | Failure) -> str:
+    async def send(self, report: Report) -> str:
         """The ledger's verdict, once it is durable."""
-        if isinstance(report, Completion):
-            return await self._completions.submit(report)
-        return await self._failures.submit(report)
+        match report:
+            case Completion():
+                return await self._completions.submit(report)
+            case Failure():
+                return await self._failures.submit(report)
+            case Snoozed():
+                return await self._snoozes.submit(report)
 
     async def plan(self, claim: Claim, graph: dict[str, object]) -> bool:
         async def send() -> bool:
@@ -142,12 +159,13 @@ class Reports:
 
         try:
             return await until_answered(send)
-        except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
+        except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, ShoalError) as error:
             # One output the ledger refuses must not spoil the others.
-            if len(batch) > 1:
-                return [verdict for one in batch for verdict in await self._send_completions([one])]
-            refused = Failure(batch[0].claim, f"output_refused: {error}", permanent=True)
-            return [await self.send(refused)]
+            if half := len(batch) // 2:
+                first = await self._send_completions(batch[:half])
+                return [*first, *await self._send_completions(batch[half:])]
+            code = error.code if isinstance(error, ShoalError) else "output_refused"
+            return [await self.send(Failure(batch[0].claim, f"{code}: {error}", permanent=True))]
 
     async def _send_failures(self, batch: Sequence[Failure]) -> list[str]:
         async def send() -> list[str]:
@@ -161,10 +179,28 @@ class Reports:
                     permanent=[one.permanent for one in batch],
                     retry_after_s=[one.retry_after_s for one in batch],
                 )
-            verdicts = {row["task_id"]: row["verdict"] for row in rows}
-            return [verdicts[one.claim.task_id] for one in batch]
+            return _in_order(batch, rows)
 
         return await until_answered(send)
+
+    async def _send_snoozes(self, batch: Sequence[Snoozed]) -> list[str]:
+        async def send() -> list[str]:
+            async with self._ledger.connection() as connection:
+                rows = await sql.snooze_tasks.rows(
+                    connection,
+                    worker_id=self._worker_id,
+                    task_ids=[one.claim.task_id for one in batch],
+                    claim_tokens=[one.claim.token for one in batch],
+                    after_s=[one.after_s for one in batch],
+                )
+            return _in_order(batch, rows)
+
+        return await until_answered(send)
+
+
+def _in_order(batch: Sequence[Failure | Snoozed], rows: Sequence[Row]) -> list[str]:
+    verdicts = {row["task_id"]: row["verdict"] for row in rows}
+    return [verdicts[one.claim.task_id] for one in batch]
 
 
 async def until_answered(send: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from shoal.app.context import Context
-from shoal.app.failures import PermanentFailure, RetryAfter
+from shoal.app.failures import LONGEST_PAUSE_S, PermanentFailure, RetryAfter, Snooze
 
 
 @pytest.fixture
@@ -57,3 +57,14 @@ def test_failures_say_what_they_mean() -> None:
     assert "2.5" in str(RetryAfter(2.5))
     assert str(RetryAfter(1, "the printer is busy")) == "the printer is busy"
     assert str(PermanentFailure("no such page")) == "no such page"
+
+
+@pytest.mark.parametrize("failure", [RetryAfter, Snooze])
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [(0.5, 0.5), (-1, 0.0), (float("nan"), 0.0), (float("inf"), LONGEST_PAUSE_S), (1e300, LONGEST_PAUSE_S)],
+)
+def test_a_pause_is_one_that_can_be_kept(
+    failure: type[RetryAfter] | type[Snooze], asked: float, kept: float
+) -> None:
+    assert failure(asked).seconds == kept

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from examples.hello import app as hello_app
-from shoal import App, Context, Graph, PermanentFailure, try_job
+from shoal import App, Context, Graph, PermanentFailure, Snooze, try_job
 from shoal.app.graph import OnFailure
 from shoal.runtime.errors import Invalid
 
@@ -93,3 +93,42 @@ def test_wrong_parameters_are_refused_as_they_would_be() -> None:
         try_job(an_app(), "good", {"count": "many"})
     with pytest.raises(Invalid, match="no job"):
         try_job(an_app(), "nothing")
+
+
+def test_a_snoozed_task_runs_again_at_once_and_burns_no_attempt() -> None:
+    app = App()
+    runs: list[int] = []
+
+    @app.task("wait", retries=0)
+    def wait(context: Context) -> int:
+        runs.append(context.attempt)
+        if len(runs) < 3:
+            raise Snooze(3600)
+        return len(runs)
+
+    @app.job("waiting")
+    def waiting(params: dict[str, int]) -> Graph:
+        graph = Graph()
+        graph.add(wait)
+        return graph
+
+    assert try_job(app, "waiting").result == 3
+    assert runs == [1, 1, 1]
+
+
+def test_a_task_that_never_stops_snoozing_is_refused() -> None:
+    app = App()
+
+    @app.task("wait")
+    def wait(context: Context) -> None:
+        raise Snooze(3600, "no feed")
+
+    @app.job("waiting")
+    def waiting(params: dict[str, int]) -> Graph:
+        graph = Graph()
+        graph.add(wait)
+        return graph
+
+    with pytest.raises(Invalid, match="no feed") as caught:
+        try_job(app, "waiting")
+    assert caught.value.code == "snoozed_for_ever"
