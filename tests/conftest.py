@@ -2,6 +2,7 @@
 
 * ``database_url``: a new database with the whole schema; ``ledger``: a Ledger on it; ``postgres``: its
   server, which other tests use as well. A test that stops its server takes ``postgres_to_stop``.
+* ``pooler_url``: the way to the same database through a PgBouncer in transaction mode.
 * ``valkey_url``: an emptied Valkey or Redis; ``brain``: a Brain on it.
 * ``shared_ledger``: one database of the newest generation for a whole test process, for suites in
   which starting an application on it is what takes the time. Its tests use names of their own.
@@ -10,6 +11,7 @@ A test that asks for one of them, except the last, runs on each generation (``te
 """
 
 from collections.abc import AsyncIterator, Iterator
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
@@ -66,6 +68,13 @@ def postgres_to_stop(servers: Servers, postgres_generation: str) -> PostgresServ
 async def database_url(postgres: PostgresServer) -> AsyncIterator[str]:
     async with postgres.migrated_database() as name:
         yield postgres.url(name)
+
+
+@pytest.fixture
+async def pooler_url(servers: Servers, postgres: PostgresServer, database_url: str) -> AsyncIterator[str]:
+    pooler = await servers.pgbouncer(postgres)
+    yield pooler.url_of(urlsplit(database_url).path.removeprefix("/"))
+    pooler.stop()
 
 
 @pytest.fixture

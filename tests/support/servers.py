@@ -1,6 +1,7 @@
 """The servers of one test process: started when first asked for, ended with it, however it ends."""
 
 import asyncio
+import itertools
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from shoal.local.valkey import EmbeddedValkey
 
 from .generations import binaries_of_postgres, binary_of_valkey
+from .pgbouncer import PgBouncer
 from .postgres import PostgresServer
 
 # Waits until its input ends, which is when the test process ends; then clears what that left behind.
@@ -62,6 +64,7 @@ class Servers:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._numbers = itertools.count(1)
         self._postgres: dict[str, PostgresServer] = {}
         self._valkey: dict[str, EmbeddedValkey] = {}
 
@@ -92,6 +95,12 @@ class Servers:
         if not server.is_running:
             asyncio.run(server.start())
         return server
+
+    async def pgbouncer(self, postgres: PostgresServer) -> PgBouncer:
+        """One of the caller's own, which the caller stops."""
+        pooler = PgBouncer(self._new_home(f"pgbouncer-{next(self._numbers)}"), postgres.url())
+        await pooler.ready()
+        return pooler
 
     def stop(self) -> None:
         for postgres in self._postgres.values():

@@ -39,11 +39,14 @@ BROKEN = (asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 async def connect(url: str, *, application: str) -> "asyncpg.Connection[Any]":
-    """Open one direct connection. The caller closes it."""
+    """Open one connection of the caller's own, who closes it. Without a cache it works through a pooler."""
     require_url(url)
     try:
         connection = await asyncpg.connect(
-            url, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": application}
+            url,
+            timeout=CONNECT_TIMEOUT_S,
+            statement_cache_size=0,
+            server_settings={"application_name": application},
         )
     except Exception as error:
         raise explain(error, url) from error
@@ -53,6 +56,14 @@ async def connect(url: str, *, application: str) -> "asyncpg.Connection[Any]":
         connection.terminate()
         raise
     return connection
+
+
+async def is_pooled(connection: Connection) -> bool:
+    """Whether a pooler stands in between: it greets with a process id that is not the server's.
+
+    Behind a transaction pooler, a statement that is prepared on one connection is run on another.
+    """
+    return bool(connection.get_server_pid() != await connection.fetchval("SELECT pg_backend_pid()"))
 
 
 def require_url(url: str) -> None:

@@ -13,9 +13,10 @@ from shoal.ledger.connection import (
     CONNECT_TIMEOUT_S,
     UNREACHABLE,
     Connection,
+    connect,
     explain,
+    is_pooled,
     prepare,
-    require_url,
 )
 from shoal.ledger.errors import translate
 from shoal.ledger.settings import LedgerSettings
@@ -23,6 +24,7 @@ from shoal.runtime.errors import Forbidden
 from shoal.runtime.lifecycle import Part
 
 CLOSE_TIMEOUT_S = 5.0
+PREPARED_STATEMENTS = 100
 
 ACTING_ROLES = ("authenticated", "service_role")
 ACT_AS = "SELECT set_config('role', $1, true), set_config('request.jwt.claims', $2, true)"
@@ -41,7 +43,7 @@ class Ledger(Part):
         self._pool: asyncpg.Pool[Any] | None = None
 
     async def start(self) -> None:
-        require_url(self._settings.database_url)
+        can_prepare = not await self._is_pooled()
         try:
             self._pool = await asyncpg.create_pool(
                 self._settings.database_url,
@@ -50,11 +52,18 @@ class Ledger(Part):
                 timeout=CONNECT_TIMEOUT_S,
                 init=prepare,
                 reset=leave_as_it_is,
-                statement_cache_size=0 if self._settings.is_pooled else 100,
+                statement_cache_size=PREPARED_STATEMENTS if can_prepare else 0,
                 server_settings={"application_name": self._application},
             )
         except Exception as error:
             raise explain(error, self._settings.database_url) from error
+
+    async def _is_pooled(self) -> bool:
+        probe = await connect(self._settings.database_url, application=self._application)
+        try:
+            return await is_pooled(probe)
+        finally:
+            await probe.close(timeout=CLOSE_TIMEOUT_S)
 
     async def stop(self) -> None:
         pool, self._pool = self._pool, None

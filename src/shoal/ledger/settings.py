@@ -18,8 +18,8 @@ class LedgerSettings(msgspec.Struct, frozen=True, kw_only=True):
     database_direct_url: Annotated[
         str,
         msgspec.Meta(
-            description="The same database without a transaction pooler in between: for LISTEN and "
-            "migrations. Empty means database_url is direct.",
+            description="The same database without a transaction pooler in between, for LISTEN, heartbeats "
+            "and migrations. Empty means there is no other way than database_url.",
             extra=SECRET,
         ),
     ] = ""
@@ -30,8 +30,3 @@ class LedgerSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def direct_url(self) -> str:
         return self.database_direct_url or self.database_url
-
-    @property
-    def is_pooled(self) -> bool:
-        """Whether a transaction pooler stands in between: prepared statements do not survive it."""
-        return self.database_direct_url not in {"", self.database_url}

@@ -152,20 +152,6 @@ async def test_documents_are_python_values(ledger: Ledger) -> None:
         assert await connection.fetchval("SELECT $1::jsonb", document) == document
 
 
-async def test_behind_a_pooler_no_statement_stays_on_a_connection(
-    postgres: PostgresServer, database_url: str
-) -> None:
-    for direct, kept in (("", True), (postgres.url("postgres"), False)):
-        ledger = await started(database_url, 1, database_direct_url=direct)
-        async with ledger.connection() as connection:
-            await connection.fetchval("SELECT $1::int + 1", 1)
-            found = await connection.fetchval(
-                "SELECT count(*) FROM pg_prepared_statements WHERE statement ~ '\\+ 1'"
-            )
-        assert bool(found) is kept
-        await ledger.stop()
-
-
 async def test_after_its_connections_were_cut_the_pool_has_new_ones(
     postgres: PostgresServer, database_url: str
 ) -> None:
