@@ -1,5 +1,7 @@
 """The secrets of one data directory: made once, at first use, and never changed by us."""
 
+import hashlib
+import hmac
 import os
 import secrets
 import tempfile
@@ -18,6 +20,10 @@ class LocalSecrets(msgspec.Struct, frozen=True, kw_only=True):
     jwt_secret: str
     link_secret: str
     owner_id: UUID
+
+    def derive(self, purpose: str) -> str:
+        """A secret for this purpose alone; from it, nothing follows about the others."""
+        return hmac.new(self.jwt_secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
     def __repr__(self) -> str:
         # Secrets must not reach a log by accident.

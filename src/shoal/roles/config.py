@@ -10,6 +10,7 @@ import msgspec
 
 from shoal.access.settings import AccessSettings
 from shoal.api.settings import ApiSettings
+from shoal.beacon.settings import BeaconSettings
 from shoal.brain.settings import BrainSettings
 from shoal.jobs.settings import RetentionSettings
 from shoal.ledger.settings import LedgerSettings
@@ -51,6 +52,7 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     RoleSettings,
     LedgerSettings,
     BrainSettings,
+    BeaconSettings,
     VaultSettings,
     AccessSettings,
     ApiSettings,
@@ -102,6 +104,9 @@ def offered_by(directory: DataDirectory, *, url: str) -> dict[str, object]:
         "vault_link_secret": secrets.link_secret,
         "vault_link_url": url,
         "jwt_secret": secrets.jwt_secret,
+        "centrifugo_api_key": secrets.derive("centrifugo api key"),
+        "centrifugo_token_secret": secrets.derive("centrifugo token secret"),
+        "centrifugo_proxy_secret": secrets.derive("centrifugo proxy secret"),
         "api_url": url,
     }
 

@@ -6,9 +6,12 @@ from datetime import timedelta
 from shoal.access.service import Access
 from shoal.access.settings import AccessSettings
 from shoal.api.app import build_app
+from shoal.api.beacon import token_handler
 from shoal.api.jobs import jobs_router
 from shoal.api.server import HttpServer
 from shoal.api.settings import ApiSettings
+from shoal.beacon.settings import BeaconSettings
+from shoal.beacon.tokens import ConnectionTokens
 from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
 from shoal.jobs.chores import Watchdog
@@ -37,6 +40,8 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     vault = open_vault(settings[VaultSettings], clock=clock)
     access = Access(ledger, settings[AccessSettings], clock)
     jobs = Jobs(ledger, vault, link_expiry=timedelta(seconds=settings[VaultSettings].link_expiry_s))
+    token_secret = settings[BeaconSettings].centrifugo_token_secret
+    tokens = ConnectionTokens(token_secret, clock) if token_secret else None
 
     async def read_metrics() -> StatusMetrics:
         async with ledger.connection() as connection:
@@ -50,7 +55,14 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         read_metrics=read_metrics,
         vault=vault,
         clock=clock,
-        handlers=[jobs_router(jobs)],
+        handlers=[
+            jobs_router(jobs),
+            token_handler(
+                tokens,
+                client_url=settings[BeaconSettings].client_url,
+                public_url=settings[ApiSettings].api_public_url,
+            ),
+        ],
     )
     server = HttpServer(app, settings[ApiSettings], drain_s=settings[RoleSettings].grace_period_s / 2)
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
