@@ -11,10 +11,12 @@ import msgspec
 
 from shoal.app.graph import Graph
 from shoal.app.task import Task
+from shoal.app.values import converted, schema_of
 from shoal.runtime.errors import Invalid
 
 MOST_RETRIES = 99
 LONGEST_S = 10 * 365 * 86400.0
+MOST_URGENT = 100
 
 NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
 
@@ -29,11 +31,12 @@ class Job:
     params_type: Any
     version: str
     phases: Mapping[str, float]
+    params_schema: Mapping[str, Any]
 
     def plan(self, params: object) -> Graph:
         """Validate the parameters and build the graph."""
         try:
-            typed = msgspec.convert(params, self.params_type)
+            typed = converted(params, self.params_type)
         except msgspec.ValidationError as error:
             raise Invalid(
                 "invalid_params", f"The parameters of {self.type} are not valid: {error}."
@@ -63,9 +66,6 @@ class Job:
             written.append({"name": name, "ends": round(reached, 3)})
         return written
 
-    def params_schema(self) -> dict[str, Any]:
-        return msgspec.json.schema(self.params_type)
-
 
 class App:
     """The tasks and jobs of one code base."""
@@ -82,26 +82,32 @@ class App:
         backoff: float = 5.0,
         timeout: float | None = None,
         phase: str | None = None,
+        priority: int = 0,
     ) -> Callable[[TaskFunction], Task]:
         """Declare a task: ``function(context)`` or ``function(context, input)``, sync or async.
 
-        ``backoff`` is the pause in seconds after the first failure; it doubles with each further one.
+        * ``backoff`` is the pause in seconds after the first failure; it doubles with each further one.
+        * ``priority`` puts tasks before others that are ready: each step is worth a minute of waiting.
         """
         _check_name("task", type, self.tasks)
         _check_range(type, "retries", retries, 0, MOST_RETRIES)
         _check_range(type, "backoff", backoff, 0, LONGEST_S)
         _check_range(type, "timeout", timeout or 1, 0, LONGEST_S)
+        _check_range(type, "priority", priority, -MOST_URGENT, MOST_URGENT)
 
         def declare(function: TaskFunction) -> Task:
             _check_parameters(type, function, at_least=1, at_most=2)
+            input_type = _second_parameter(function)
+            _schema_of_parameter(type, input_type)
             declared = Task(
                 type=type,
                 function=function,
-                input_type=_second_parameter(function),
+                input_type=input_type,
                 retries=retries,
                 backoff=backoff,
                 timeout=timeout,
                 phase=phase,
+                priority=priority,
                 is_async=inspect.iscoroutinefunction(function),
             )
             self.tasks[type] = declared
@@ -116,7 +122,8 @@ class App:
         version: str = "1",
         phases: Mapping[str, float] | None = None,
     ) -> Callable[[JobFunction], Job]:
-        """Declare a job: a function of its parameters (a msgspec struct, say) that returns a ``Graph``.
+        """Declare a job: a function of its parameters (a msgspec struct or a pydantic model, say) that
+        returns a ``Graph``.
 
         ``phases`` maps each phase to its share of the progress, in the order they are passed.
         """
@@ -126,7 +133,9 @@ class App:
 
         def declare(function: JobFunction) -> Job:
             _check_parameters(type, function, at_least=1, at_most=1)
-            declared = Job(type, function, _first_parameter(function), version, phases or {})
+            params_type = _first_parameter(function)
+            schema = _schema_of_parameter(type, params_type)
+            declared = Job(type, function, params_type, version, phases or {}, schema)
             self.jobs[type] = declared
             return declared
 
@@ -159,6 +168,17 @@ def _check_parameters(name: str, function: Callable[..., Any], *, at_least: int,
             f"The function of {name} takes {count} parameters.",
             hint="A task takes its context and perhaps an input; a job takes its parameters.",
         )
+
+
+def _schema_of_parameter(name: str, parameter: Any) -> dict[str, Any]:
+    try:
+        return schema_of(parameter)
+    except TypeError as error:
+        raise Invalid(
+            "invalid_declaration",
+            f"The parameter of {name} has a type that JSON values cannot become: {error}.",
+            hint="Use a msgspec struct, a dataclass, a pydantic model, or what these are made of.",
+        ) from error
 
 
 def _first_parameter(function: Callable[..., Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from shoal.app.task import Task
+from shoal.app.values import as_json_values
 from shoal.runtime.errors import Invalid
 
 LONGEST_NAME = 255
@@ -26,6 +27,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     needs: tuple[str, ...] = ()
     on_failure: OnFailure = "fail"
     timeout_s: float | None = None
+    priority: int = 0
 
 
 class Graph:
@@ -58,6 +60,7 @@ class Graph:
             backoff_s=task.backoff,
             timeout_s=task.timeout,
             phase=phase or task.phase,
+            priority=task.priority,
             input=_as_json_values(task, {} if input is None else input),
             needs=tuple(dict.fromkeys(need.name for need in needs)),
             on_failure=on_failure,
@@ -98,7 +101,7 @@ class Graph:
 
 def _as_json_values(task: Task, given: object) -> object:
     try:
-        return msgspec.to_builtins(given)
+        return as_json_values(given)
     except TypeError as error:
         raise Invalid(
             "invalid_graph", f"The input of a {task.type} task cannot be written as JSON: {error}."

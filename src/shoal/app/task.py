@@ -14,4 +14,5 @@ class Task:
     backoff: float
     timeout: float | None
     phase: str | None
+    priority: int
     is_async: bool

@@ -27,6 +27,7 @@ from shoal.app.declare import App
 from shoal.app.failures import PermanentFailure, Snooze
 from shoal.app.graph import Graph, Step
 from shoal.app.task import Task
+from shoal.app.values import as_json, converted
 from shoal.runtime.errors import Invalid
 
 Ended = Literal["complete", "failed", "cancelled"]
@@ -123,7 +124,7 @@ def _attempt(trial: Trial, step: Step, task: Task, attempt: int) -> None:
 def _call(task: Task, context: Context) -> object:
     arguments: list[Any] = [context]
     if task.input_type is not None:
-        arguments.append(msgspec.convert(context.input, task.input_type))
+        arguments.append(converted(context.input, task.input_type))
     output = task.function(*arguments)
     return asyncio.run(_awaited(output)) if inspect.isawaitable(output) else output
 
@@ -147,4 +148,4 @@ def _bytes_of(artifact: Artifact) -> bytes:
 
 
 def _through_json(value: object) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value))
+    return msgspec.json.decode(as_json(value))

@@ -91,7 +91,7 @@ class Worker(Part):
                     connection,
                     type=job.type,
                     version=job.version,
-                    params_schema=job.params_schema(),
+                    params_schema=job.params_schema,
                     phases=job.phases_as_written(),
                 )
 

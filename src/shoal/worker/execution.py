@@ -8,6 +8,7 @@ import msgspec
 from shoal.app.context import Artifact, Context
 from shoal.app.failures import PermanentFailure
 from shoal.app.task import Task
+from shoal.app.values import as_json, converted
 from shoal.vault.store import Vault
 from shoal.worker.held import Claim
 from shoal.worker.threads import in_thread
@@ -40,7 +41,7 @@ async def call(task: Task, context: Context, timeout_s: float | None) -> str | N
     arguments = [context]
     if task.input_type is not None:
         try:
-            arguments.append(msgspec.convert(context.input, task.input_type))
+            arguments.append(converted(context.input, task.input_type))
         except msgspec.ValidationError as error:
             raise PermanentFailure(f"the input of {task.type} is not valid: {error}") from error
     running = task.function(*arguments) if task.is_async else in_thread(task.function, *arguments)
@@ -61,8 +62,8 @@ def _as_json(task: Task, output: object) -> str | None:
     if output is None:
         return None
     try:
-        written = msgspec.json.encode(output)
-    except (TypeError, UnicodeEncodeError) as error:
+        written = as_json(output)
+    except (TypeError, ValueError) as error:
         raise PermanentFailure(f"the output of {task.type} cannot be written as JSON: {error}") from error
     if len(written) + written.count(b",") + written.count(b":") > LARGEST_OUTPUT:  # as jsonb prints it
         raise PermanentFailure(

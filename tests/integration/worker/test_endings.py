@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoal import App, Context, Graph, PermanentFailure, RetryAfter, Snooze
+from shoal import App, Context, PermanentFailure, RetryAfter, Snooze
 from tests.integration.jobs.ledger_client import graph, task
 
-from .workshop import Workshop, happened, until
+from .workshop import Workshop, until
 
 pytestmark = pytest.mark.newest_servers
 
@@ -283,29 +283,3 @@ async def test_an_output_the_ledger_cannot_keep_spoils_no_other(
     row = await workshop.task(jobs[1])
     assert said in row["error"]
     assert row["attempts"] == 1, "trying again would not help"
-
-
-async def test_a_job_is_planned_by_the_worker_whose_app_declares_it(workshop: Workshop) -> None:
-    app = App()
-    seen = asyncio.Event()
-
-    @app.task("sum")
-    async def add(context: Context, point: Point) -> int:
-        seen.set()
-        return point.x + point.y
-
-    @app.job("addition", phases={"adding": 100})
-    def addition(params: Point) -> Graph:
-        graph = Graph()
-        graph.add(add, params, phase="adding")
-        return graph
-
-    async with workshop.worker(app):
-        job = await workshop.client.create("addition", params={"x": 40})
-        await happened(seen)
-        row = await workshop.ended(job)
-        refused = await workshop.ended(await workshop.client.create("addition", params={"y": 1}))
-    assert (row["status"], row["result"]) == ("complete", 42)
-    assert refused["status"] == "failed"
-    error = (await workshop.client.tasks(refused["id"]))[0]["error"]
-    assert error.startswith("invalid_params:")

@@ -135,7 +135,7 @@ def test_a_step_in_a_phase_the_job_does_not_have_is_refused(app: App) -> None:
 
 
 def test_the_schema_says_what_the_parameters_are(app: App) -> None:
-    schema = report_job(app).params_schema()
+    schema = report_job(app).params_schema
 
     assert msgspec.json.decode(msgspec.json.encode(schema)) == schema
     declared = schema["$defs"]["Report"]
@@ -149,7 +149,7 @@ def test_a_job_without_annotations_takes_anything(app: App) -> None:
         return Graph()
 
     assert loose.plan({"a": [1]}).steps == []
-    assert loose.params_schema() == {}
+    assert loose.params_schema == {}
 
 
 def phases_of(phases: dict[str, float]) -> list[tuple[str, float]]:
@@ -183,3 +183,25 @@ def test_phases_end_one_after_the_other_at_a_hundred_at_most(phases: dict[str, f
     assert all(0 <= end <= 100 for end in ends)
     if sum(phases.values()) > 100:
         assert ends[-1] == 100
+
+
+def test_a_type_that_json_cannot_become_is_refused_where_it_is_declared(app: App) -> None:
+    class Plain:
+        pass
+
+    def job(params: Plain) -> Graph:
+        return Graph()
+
+    def task(context: Context, given: list[Plain]) -> None: ...
+
+    for declare in (lambda: app.job("plain")(job), lambda: app.task("plain")(task)):
+        error = refusal(declare)
+        assert error.code == "invalid_declaration"
+        assert "plain" in error.message
+    assert not app.jobs
+    assert not app.tasks
+
+
+@pytest.mark.parametrize("priority", [-101, 101, float("nan")])
+def test_a_priority_is_between_minus_a_hundred_and_a_hundred(app: App, priority: int) -> None:
+    assert refusal(lambda: app.task("urgent", priority=priority)).code == "invalid_declaration"

@@ -123,3 +123,11 @@ def test_a_step_only_ever_needs_earlier_ones(wanted: list[set[int]]) -> None:
     place = {step.name: index for index, step in enumerate(graph.steps)}
     for step in graph.steps:
         assert all(place[need] < place[step.name] for need in step.needs)
+
+
+def test_a_step_is_as_urgent_as_its_task() -> None:
+    urgent = App().task("urgent", priority=7)(lambda _: None)
+    graph = Graph()
+    graph.add(urgent)
+    written = msgspec.json.decode(msgspec.json.encode(graph.as_written()))
+    assert written["tasks"][0]["priority"] == 7

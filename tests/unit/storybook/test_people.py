@@ -49,7 +49,7 @@ def test_what_makes_no_sense_is_refused_with_the_reason(changed: dict[str, Any],
 
 
 def test_the_parameters_have_a_schema() -> None:
-    schema = nuclear_v2.params_schema()
+    schema = nuclear_v2.params_schema
     assert {"person1", "person2", "systems", "chapters"} <= schema["$defs"]["NuclearParams"][
         "properties"
     ].keys()
