@@ -1,7 +1,10 @@
 """The HTTP server as a part: uvicorn inside our own life cycle, without its signal handlers."""
 
+import asyncio
 import errno
 import socket
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import structlog
 import uvicorn
@@ -15,6 +18,9 @@ from shoal.runtime.lifecycle import Part
 log = structlog.get_logger(__name__)
 
 BACKLOG = 2048
+
+OpenSocket: TypeAlias = Callable[[set[Any]], asyncio.Protocol]
+"""What takes over a connection that wants to be a websocket, given the set of those the end waits for."""
 LOCAL_NAME_OF_ALL = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a name, nothing is bound
 
 
@@ -25,8 +31,16 @@ class HttpServer(Part):
 
     name = "http"
 
-    def __init__(self, app: ASGIApp, settings: ApiSettings, *, drain_s: float) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ApiSettings,
+        *,
+        drain_s: float,
+        open_socket: OpenSocket | None = None,
+    ) -> None:
         self._app = app
+        self._open_socket = open_socket
         self._settings = settings
         self._drain_s = drain_s
         self._socket: socket.socket | None = None
@@ -45,6 +59,7 @@ class HttpServer(Part):
         config = uvicorn.Config(
             self._app,
             http=BoundedHeadProtocol,
+            ws=_as_protocol(self._open_socket) if self._open_socket else "none",  # type: ignore[arg-type]
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -78,6 +93,15 @@ class HttpServer(Part):
             await server.shutdown()
         if bound is not None:
             bound.close()
+
+
+def _as_protocol(open_socket: OpenSocket) -> Callable[..., asyncio.Protocol]:
+    """What uvicorn calls as if it were a protocol's class."""
+
+    def protocol(*, server_state: Any, **_: object) -> asyncio.Protocol:
+        return open_socket(server_state.connections)
+
+    return protocol
 
 
 def bind(host: str, port: int) -> socket.socket:
