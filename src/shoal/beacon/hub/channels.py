@@ -127,6 +127,11 @@ class Channels:
             self._channels[name] = found
         return found
 
+    def listened_to(self, prefix: str) -> list[str]:
+        return [
+            name for name, channel in self._channels.items() if channel.listeners and name.startswith(prefix)
+        ]
+
     def forget_idle(self, now: float) -> None:
         for name in [name for name, channel in self._channels.items() if channel.is_idle(now)]:
             del self._channels[name]

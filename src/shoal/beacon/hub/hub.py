@@ -96,20 +96,20 @@ class Hub(Part):
         if self._deciding:
             await asyncio.wait(self._deciding)
 
-    async def publish(self, channel: str, data: Any) -> None:
+    async def publish(self, channel: str, data: Any) -> bool:
         try:
             found = self._channels.find(channel)
         except Refused as refused:
             log.warning("nothing was published", channel=channel, why=refused.message)
-            return
+            return False
         found.publish(replies.encode(data), self._clock.monotonic())
         self._burst += 1
         if self._burst >= LONGEST_BURST:
             await asyncio.sleep(0)
+        return True
 
-    async def publish_many(self, messages: Sequence[tuple[str, Any]]) -> None:
-        for channel, data in messages:
-            await self.publish(channel, data)
+    async def publish_many(self, messages: Sequence[tuple[str, Any]]) -> bool:
+        return all([await self.publish(channel, data) for channel, data in messages])
 
     async def disconnect(self, user: str, code: DisconnectCode, reason: str) -> None:
         for session in [one for one in self._sockets if one.user == user]:
@@ -117,6 +117,9 @@ class Hub(Part):
 
     async def presence(self, channel: str) -> Mapping[str, str]:
         return {one.client: one.user for one in self._channels.find(channel).listeners}
+
+    async def active(self, namespace: str) -> Sequence[str]:
+        return self._channels.listened_to(f"{namespace}:")
 
     async def check(self) -> None:
         """It is part of this process: it answers."""

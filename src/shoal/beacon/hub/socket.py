@@ -19,8 +19,8 @@ from websockets.server import ServerProtocol
 from shoal.beacon.hub.hub import Hub
 from shoal.beacon.hub.session import Session
 from shoal.beacon.model import DisconnectCode
+from shoal.beacon.settings import CLIENT_PATH
 
-PATH = "/connection/websocket"
 DATA = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 
 # The library has a line for every connection that opens.
@@ -106,7 +106,7 @@ class HubSocket(asyncio.Protocol):
 
     def _open(self, request: Request) -> None:
         response = self._wire.accept(request)
-        if urlsplit(request.path).path != PATH:
+        if urlsplit(request.path).path != CLIENT_PATH:
             response = self._wire.reject(HTTPStatus.NOT_FOUND, "There is no websocket here.\n")
         elif not self._is_welcome(request):
             response = self._wire.reject(HTTPStatus.FORBIDDEN, "This origin is not allowed.\n")
