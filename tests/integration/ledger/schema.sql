@@ -1896,7 +1896,6 @@ ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA auth TO anon;
 GRANT USAGE ON SCHEMA auth TO authenticated;
 GRANT USAGE ON SCHEMA auth TO service_role;
-GRANT USAGE ON SCHEMA auth TO shoal_worker;
 
 GRANT USAGE ON SCHEMA public TO anon;
 GRANT USAGE ON SCHEMA public TO authenticated;
@@ -1911,12 +1910,10 @@ GRANT USAGE ON SCHEMA shoal TO shoal_worker;
 GRANT ALL ON FUNCTION auth.jwt() TO anon;
 GRANT ALL ON FUNCTION auth.jwt() TO authenticated;
 GRANT ALL ON FUNCTION auth.jwt() TO service_role;
-GRANT ALL ON FUNCTION auth.jwt() TO shoal_worker;
 
 GRANT ALL ON FUNCTION auth.uid() TO anon;
 GRANT ALL ON FUNCTION auth.uid() TO authenticated;
 GRANT ALL ON FUNCTION auth.uid() TO service_role;
-GRANT ALL ON FUNCTION auth.uid() TO shoal_worker;
 
 REVOKE ALL ON FUNCTION public.cancel_job(p_job_id uuid, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cancel_job(p_job_id uuid, p_reason text) TO authenticated;

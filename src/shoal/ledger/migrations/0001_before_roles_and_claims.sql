@@ -46,8 +46,9 @@ BEGIN
 END
 $$;
 
-GRANT USAGE ON SCHEMA auth, public TO anon, authenticated, service_role, shoal_worker;
-GRANT EXECUTE ON FUNCTION auth.jwt(), auth.uid() TO anon, authenticated, service_role, shoal_worker;
+GRANT USAGE ON SCHEMA auth TO anon, authenticated, service_role;
+GRANT USAGE ON SCHEMA public TO anon, authenticated, service_role, shoal_worker;
+GRANT EXECUTE ON FUNCTION auth.jwt(), auth.uid() TO anon, authenticated, service_role;
 
 -- What only our own functions use. PostgREST does not publish this schema.
 CREATE SCHEMA IF NOT EXISTS shoal;

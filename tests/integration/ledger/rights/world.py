@@ -1,0 +1,88 @@
+"""A database in which every table has rows of Ann, of Carol and of nobody, so that a wrong look shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from shoal.ledger.connection import Connection
+from tests.integration.jobs.ledger_client import LedgerClient, graph, task
+
+ANN = UUID("00000000-0000-4000-8000-00000000000a")
+BOB = UUID("00000000-0000-4000-8000-00000000000b")
+CAROL = UUID("00000000-0000-4000-8000-00000000000c")
+
+SECRET_OF_ANN = "a secret of Ann"
+IDEMPOTENCY_KEY = "once"
+UNIQUE_KEY = "mine"
+
+RELATIONS = """
+SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_|^information_schema$' ORDER BY 1
+"""
+
+# What belongs to everybody or to nobody.
+COMMON = """
+INSERT INTO access_keys (name, kind, secret_hash) VALUES ('ci', 'service', sha256('x'));
+SELECT limit_task_type('rare', 1);
+"""
+
+Rows = Mapping[str, set[str]]
+"""Of each table or view its rows, each as text."""
+
+
+@dataclass(frozen=True)
+class World:
+    job_of_ann: UUID
+    task_of_ann: UUID
+    rows: Rows
+    rows_of_ann: Rows
+
+
+async def make_world(connection: Connection) -> World:
+    await connection.execute(COMMON)
+    client = LedgerClient(connection)
+    await client.register_once("graph")
+    before = await all_rows(connection)
+    job, held = await add_things_of(client, ANN, secret=SECRET_OF_ANN)
+    with_ann = await all_rows(connection)
+    await add_things_of(client, CAROL, secret="a secret of Carol")
+    rows = await all_rows(connection)
+    assert all(with_ann[name] <= rows[name] for name in rows), "Carol's things touched Ann's"
+    return World(job, held, rows, {name: with_ann[name] - before[name] for name in rows})
+
+
+async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tuple[UUID, UUID]:
+    """Jobs that ended, were deleted, and go on; of the last one the job and the task that is held."""
+    await client.connection.execute("INSERT INTO users (id, name) VALUES ($1, $2)", user, secret)
+    ended = await client.start(graph(task("ends")), user_id=user)
+    await finish_one(client, secret)
+    deleted = await client.start(graph(), user_id=user)
+    await client.connection.execute("DELETE FROM jobs WHERE id = $1", deleted.id)
+    assert (await client.job(ended.id))["status"] == "complete"
+
+    planned = graph(task("done"), task("held", "done", input={"is": secret}), task("waits", "held"))
+    job = await client.start(
+        planned, user_id=user, params={"is": secret}, idempotency_key=IDEMPOTENCY_KEY, unique_key=UNIQUE_KEY
+    )
+    await finish_one(client, secret)
+    held = await client.claim_one()
+    await client.add_artifact(held, f"{secret}/hidden.txt")
+    await client.heartbeat(held, progress=0.5, message=secret)
+    await client.let_leases_run_out(held)
+    return job.id, held.task_id
+
+
+async def finish_one(client: LedgerClient, secret: str) -> None:
+    claim = await client.claim_one()
+    await client.add_artifact(claim, f"{secret}/seen.txt")
+    await client.add_logs([(claim, secret)])
+    await client.complete(claim, output={"is": secret})
+
+
+async def all_rows(connection: Connection) -> dict[str, set[str]]:
+    names = [row[0] for row in await connection.fetch(RELATIONS)]
+    return {
+        # The names are those of the catalog.
+        name: {row[0] for row in await connection.fetch(f"SELECT t::text FROM {name} t")}  # noqa: S608
+        for name in names
+    }
