@@ -4,6 +4,7 @@ import sys
 import types
 import typing
 from pathlib import Path
+from uuid import UUID
 
 import msgspec
 
@@ -26,7 +27,7 @@ where each value came from; secrets are masked there."""
 # The defaults that depend on the machine, in words.
 COMPUTED = {"data_dir": "`$XDG_DATA_HOME/shoal`, else `~/.local/share/shoal`"}
 
-NAMES = {str: "text", int: "whole number", float: "number", bool: "true or false", Path: "path"}
+NAMES = {str: "text", int: "whole number", float: "number", bool: "true or false", Path: "path", UUID: "id"}
 LIMITS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}"}
 
 

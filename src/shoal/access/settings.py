@@ -1,6 +1,7 @@
 """How users prove who they are."""
 
 from typing import Annotated
+from uuid import UUID
 
 import msgspec
 
@@ -26,3 +27,10 @@ class AccessSettings(msgspec.Struct, frozen=True, kw_only=True):
     jwt_audience: Annotated[
         str, msgspec.Meta(description="The audience ('aud') a user's token must be for.")
     ] = "authenticated"
+    operator_ids: Annotated[
+        tuple[UUID, ...],
+        msgspec.Meta(
+            description="Users who may do what is otherwise for services, such as limiting and pausing types "
+            "of tasks. With 'shoal up', its local owner."
+        ),
+    ] = ()

@@ -1,7 +1,8 @@
 """Who is asking, for handlers: the guard that lets nobody else in, and the principal it found."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
+from uuid import UUID
 
 from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
@@ -54,3 +55,18 @@ async def services_only(connection: AnyConnection, _: BaseRouteHandler) -> None:
             "Only a service may do this.",
             hint="Use a service's key; 'shoal key issue --kind service NAME' makes one.",
         )
+
+
+def operators_only(operators: Collection[UUID]) -> Guard:
+    """A guard that lets services in, and the users who run this installation."""
+
+    async def check(connection: AnyConnection, _: BaseRouteHandler) -> None:
+        asking: Principal = connection.scope["user"]
+        if asking.kind != "service" and not (asking.kind == "user" and asking.id in operators):
+            raise Forbidden(
+                "operators_only",
+                "Only a service or an operator may do this.",
+                hint="Use a service's key, or name the user in SHOAL_OPERATOR_IDS.",
+            )
+
+    return check

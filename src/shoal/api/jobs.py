@@ -1,5 +1,6 @@
 """The routes of the jobs room."""
 
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, Quer
 from shoal.api.identity import Caller
 from shoal.api.openapi import problems
 from shoal.jobs.service import Jobs
-from shoal.wire.jobs import CancelJob, JobPage, JobView, LogPage, StartJob, Status, TaskPage
+from shoal.wire.jobs import Cancel, JobPage, JobView, LogPage, StartJob, Status, TaskPage
 
 Cursor = Annotated[str | None, QueryParameter(max_length=500)]
 IdempotencyKey = Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)]
@@ -45,13 +46,26 @@ def jobs_router(jobs: Jobs) -> Router:
         responses=problems(400, 401, 403, 503),
     )
     async def list_jobs(
+        *,
         principal: Caller,
         status: FromQuery[Status | None] = None,
         job_type: Annotated[str | None, QueryParameter(name="type", max_length=63)] = None,
+        unique_key: Annotated[str | None, QueryParameter(name="uniqueKey", max_length=255)] = None,
+        created_from: Annotated[datetime | None, QueryParameter(name="createdFrom")] = None,
+        created_before: Annotated[datetime | None, QueryParameter(name="createdBefore")] = None,
         cursor: Cursor = None,
         limit: Limit = 50,
     ) -> JobPage:
-        return await jobs.list(principal.claims, status=status, type=job_type, cursor=cursor, page_size=limit)
+        return await jobs.list(
+            principal.claims,
+            status=status,
+            type=job_type,
+            unique_key=unique_key,
+            created_from=created_from,
+            created_before=created_before,
+            cursor=cursor,
+            page_size=limit,
+        )
 
     @post(
         "/{job_id:uuid}/cancel",
@@ -61,9 +75,9 @@ def jobs_router(jobs: Jobs) -> Router:
         responses=problems(400, 401, 403, 404, 503),
     )
     async def cancel_job(
-        job_id: FromPath[UUID], principal: Caller, data: JSONBody[CancelJob | None] = None
+        job_id: FromPath[UUID], principal: Caller, data: JSONBody[Cancel | None] = None
     ) -> JobView:
-        return await jobs.cancel(principal.claims, job_id, (data or CancelJob()).reason)
+        return await jobs.cancel(principal.claims, job_id, (data or Cancel()).reason)
 
     @post(
         "/{job_id:uuid}/retry",

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Literal, TypeVar
+from urllib.parse import quote, urlsplit
 from uuid import UUID
 
 import httpx
@@ -24,8 +24,9 @@ from shoal.runtime.errors import (
     Unavailable,
 )
 from shoal.runtime.settings import Settings
-from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, TaskPage
+from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, TaskPage, TaskView
 from shoal.wire.problems import Problem
+from shoal.wire.types import JobTypePage, TaskTypes, TaskTypeView
 
 TIMEOUT_S = 30.0
 TOKEN_LIFETIME = timedelta(hours=12)
@@ -73,6 +74,28 @@ class Client:
     def list_logs(self, job_id: UUID, cursor: str | None) -> LogPage:
         given = {"cursor": cursor} if cursor else {}
         return self._call("GET", f"/api/jobs/{job_id}/logs", LogPage, params=given)
+
+    def read_task(self, task_id: UUID) -> TaskView:
+        return self._call("GET", f"/api/tasks/{task_id}", TaskView)
+
+    def cancel_task(self, task_id: UUID, reason: str) -> TaskView:
+        return self._call("POST", f"/api/tasks/{task_id}/cancel", TaskView, json={"reason": reason})
+
+    def retry_task(self, task_id: UUID) -> TaskView:
+        return self._call("POST", f"/api/tasks/{task_id}/retry", TaskView)
+
+    def list_job_types(self, cursor: str | None) -> JobTypePage:
+        given = {"cursor": cursor} if cursor else {}
+        return self._call("GET", "/api/job-types", JobTypePage, params=given)
+
+    def list_task_types(self) -> TaskTypes:
+        return self._call("GET", "/api/task-types", TaskTypes)
+
+    def steer_task_type(
+        self, task_type: str, verb: Literal["limit", "pause", "resume"], body: dict[str, Any]
+    ) -> TaskTypeView:
+        path = f"/api/task-types/{quote(task_type, safe='')}/{verb}"
+        return self._call("POST", path, TaskTypeView, json=body)
 
     def read_status(self) -> dict[str, Any]:
         """``/status`` answers 503 with the same body when something is disconnected."""

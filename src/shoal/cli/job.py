@@ -8,20 +8,17 @@ from uuid import UUID
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from shoal.cli.client import Client, open_client
 from shoal.cli.exits import BAD_NEWS
+from shoal.cli.job_progress import ENDED, LOOK_EVERY_S, watch_job
 from shoal.cli.options import Json, configured
 from shoal.roles.config import Given
 from shoal.runtime.errors import Invalid
 from shoal.wire.jobs import ArtifactView, JobView, LogLineView, Status, TaskPage, TaskView
+from shoal.wire.types import JobTypePage
 
 app = typer.Typer(help="Jobs: graphs of tasks.", no_args_is_help=True)
-
-ENDED = {"complete", "failed", "cancelled"}
-LOOK_EVERY_S = 0.25
 
 JobId = Annotated[UUID, typer.Argument(metavar="JOB", help="The id of the job.")]
 Save = Annotated[Path | None, typer.Option(help="Keep the artifacts in this folder.", show_default=False)]
@@ -67,7 +64,7 @@ def start(
     with open_client(given) as client:
         job = client.start_job(request, idempotency_key)
         if watch_it or save is not None:
-            job = _watch(client, job, quiet=as_json)
+            job = watch_job(client, job, quiet=as_json)
             _finish(client, job, save, as_json=as_json)
         elif as_json:
             typer.echo(msgspec.json.encode(job).decode())
@@ -89,7 +86,7 @@ def show(*, given: Given, job_id: JobId, as_json: Json = False) -> None:
 def watch(*, given: Given, job_id: JobId, save: Save = None, as_json: Json = False) -> None:
     """Follow a job until it ends. Exits 1 when it does not complete."""
     with open_client(given) as client:
-        job = _watch(client, client.read_job(job_id), quiet=as_json)
+        job = watch_job(client, client.read_job(job_id), quiet=as_json)
         _finish(client, job, save, as_json=as_json)
 
 
@@ -100,12 +97,29 @@ def list_jobs(
     given: Given,
     status: Annotated[Status | None, typer.Option(help="Only jobs in this state.")] = None,
     job_type: Annotated[str | None, typer.Option("--type", help="Only jobs of this type.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many.")] = 20,
+    unique_key: Annotated[
+        str | None, typer.Option(help="Only jobs with this key.", show_default=False)
+    ] = None,
+    created_from: Annotated[
+        str | None, typer.Option(help="Not older, as in 2030-01-31T09:00:00Z.", show_default=False)
+    ] = None,
+    created_before: Annotated[
+        str | None, typer.Option(help="Older than that moment.", show_default=False)
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 20,
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     as_json: Json = False,
 ) -> None:
     """List your jobs, newest first."""
-    filters: dict[str, Any] = {"status": status, "type": job_type, "limit": limit, "cursor": cursor}
+    filters: dict[str, Any] = {
+        "status": status,
+        "type": job_type,
+        "uniqueKey": unique_key,
+        "createdFrom": created_from,
+        "createdBefore": created_before,
+        "limit": limit,
+        "cursor": cursor,
+    }
     with open_client(given) as client:
         page = client.list_jobs(filters)
     if as_json:
@@ -165,6 +179,24 @@ def tasks(*, given: Given, job_id: JobId, as_json: Json = False) -> None:
             typer.echo(f"{'':30} {task.error.splitlines()[0]}")
 
 
+@app.command("types")
+@configured
+def list_types(*, given: Given, as_json: Json = False) -> None:
+    """List the types of jobs that workers have registered."""
+    with open_client(given) as client:
+        page = client.list_job_types(None)
+        found = page.types
+        while page.next:
+            page = client.list_job_types(page.next)
+            found += page.types
+    if as_json:
+        typer.echo(msgspec.json.encode(JobTypePage(found, next=None)).decode())
+        return
+    for one in found:
+        phases = ", ".join(phase.name for phase in one.phases)
+        typer.echo(f"{one.type:30} version {one.version:10} {phases}".rstrip())
+
+
 @app.command()
 @configured
 def logs(
@@ -205,44 +237,6 @@ def _read_params(text: str) -> dict[str, Any]:
             f"The parameters are not a JSON object: {error}.",
             hint="""Write them as in --params '{"name": "Ada"}', or --params @file.json.""",
         ) from error
-
-
-def _watch(client: Client, job: JobView, *, quiet: bool) -> JobView:
-    """Look again and again until the job has ended; draws a bar unless told to be quiet."""
-    console = Console(stderr=True, quiet=quiet)
-    with Progress(
-        TextColumn("[bold]{task.fields[phase]:12}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f}%"),
-        TextColumn("{task.fields[counts]:>9}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[message]}"),
-        console=console,
-        transient=not console.is_terminal,
-    ) as bars:
-        bar = bars.add_task(job.type, total=100, **_bar_fields(job))
-        said = ""
-        while True:
-            bars.update(bar, completed=job.progress.percent, **_bar_fields(job))
-            said = _say(console, job, said)
-            if job.status in ENDED:
-                return job
-            time.sleep(LOOK_EVERY_S)
-            job = client.read_job(job.id)
-
-
-def _bar_fields(job: JobView) -> dict[str, Any]:
-    now = job.progress
-    return {"phase": now.phase, "counts": f"{now.docs_complete}/{now.docs_total}", "message": now.message}
-
-
-def _say(console: Console, job: JobView, said: str) -> str:
-    """Where there is no terminal to draw on: a line whenever something has changed."""
-    now = job.progress
-    line = f"{now.percent:3}% {now.phase} {now.docs_complete}/{now.docs_total} {now.message}".rstrip()
-    if not console.is_terminal and line != said:
-        console.print(line, highlight=False)
-    return line
 
 
 def _finish(client: Client, job: JobView, save: Path | None, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import config, database, job, key, local, sentinel, worker
+from shoal.cli import config, database, job, key, local, sentinel, task, worker
 from shoal.cli.exits import DEFECT, INTERRUPTED, exit_code_of
 from shoal.runtime.errors import ShoalError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 local.add_to(app)
 app.add_typer(job.app, name="job")
+app.add_typer(task.app, name="task")
 app.add_typer(worker.app, name="worker")
 app.command("sentinel")(sentinel.sentinel)
 app.add_typer(key.app, name="key")

@@ -1,8 +1,11 @@
 """Pure decisions about jobs."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 
 from shoal.jobs.model import Phase, RunningTask
+from shoal.runtime.errors import Invalid
 from shoal.vault.names import is_content_type, is_filename
 from shoal.wire.jobs import Progress
 
@@ -48,4 +51,18 @@ def served_as(name: str, content_type: str) -> tuple[str | None, str]:
     return (
         filename if is_filename(filename) else None,
         content_type if is_content_type(content_type) else "application/octet-stream",
+    )
+
+
+def in_utc(moment: datetime | None) -> datetime | None:
+    """A moment somebody sent. The years in UTC end at 9999, wherever it was written."""
+    if moment is None:
+        return None
+    with suppress(OverflowError):
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    raise Invalid(
+        "invalid_moment",
+        f"{moment.isoformat()} is not a moment in time.",
+        hint="Write it with its offset and before the year 10000, as in 2030-01-31T09:00:00Z.",
     )

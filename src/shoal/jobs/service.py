@@ -5,8 +5,15 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from shoal.jobs.cursors import decode_cursor, encode_cursor
-from shoal.jobs.rules import served_as
-from shoal.jobs.store import live_progress_of, sql, stored_progress_of, summary_fields, task_view
+from shoal.jobs.rules import in_utc, served_as
+from shoal.jobs.store import (
+    job_type_view,
+    live_progress_of,
+    sql,
+    stored_progress_of,
+    summary_fields,
+    task_view,
+)
 from shoal.ledger.connection import Connection, Row
 from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import NotFound
@@ -20,7 +27,9 @@ from shoal.wire.jobs import (
     LogPage,
     StartJob,
     TaskPage,
+    TaskView,
 )
+from shoal.wire.types import JobTypePage
 
 Claims = Mapping[str, object]
 
@@ -43,7 +52,7 @@ class Jobs:
                 priority=request.priority,
                 unique_key=request.unique_key,
                 on_conflict=request.on_conflict,
-                run_at=request.run_at,
+                run_at=in_utc(request.run_at),
                 idempotency_key=idempotency_key,
             )
         return await self.read(claims, job_id)
@@ -67,6 +76,9 @@ class Jobs:
         *,
         status: str | None = None,
         type: str | None = None,  # noqa: A002 - the word users know from the API
+        unique_key: str | None = None,
+        created_from: datetime | None = None,
+        created_before: datetime | None = None,
         cursor: str | None = None,
         page_size: int = 50,
     ) -> JobPage:
@@ -76,6 +88,9 @@ class Jobs:
                 connection,
                 status=status,
                 type=type,
+                unique_key=unique_key,
+                created_from=in_utc(created_from),
+                created_before=in_utc(created_before),
                 before_at=before[0] if before else None,
                 before_id=before[1] if before else None,
                 page_size=page_size + 1,
@@ -99,13 +114,21 @@ class Jobs:
             await sql.retry_job.run(connection, job_id=job_id)
         return await self.read(claims, job_id)
 
-    async def cancel_task(self, claims: Claims, task_id: UUID, reason: str) -> None:
+    async def read_task(self, claims: Claims, task_id: UUID) -> TaskView:
+        async with self._ledger.acting_as(claims) as connection:
+            return await _task(connection, task_id)
+
+    async def cancel_task(self, claims: Claims, task_id: UUID, reason: str) -> TaskView:
+        """End one task; one that has ended already stays as it is."""
         async with self._ledger.acting_as(claims) as connection:
             await sql.cancel_task.run(connection, task_id=task_id, reason=reason)
+            return await _task(connection, task_id)
 
-    async def retry_task(self, claims: Claims, task_id: UUID) -> None:
+    async def retry_task(self, claims: Claims, task_id: UUID) -> TaskView:
+        """Try one task again, and what did not run because of it."""
         async with self._ledger.acting_as(claims) as connection:
             await sql.retry_task.run(connection, task_id=task_id)
+            return await _task(connection, task_id)
 
     async def list_tasks(
         self, claims: Claims, job_id: UUID, *, cursor: str | None = None, page_size: int = 100
@@ -139,6 +162,19 @@ class Jobs:
             next=encode_cursor((rows[-1]["id"] if rows else after,)),
         )
 
+    async def list_types(
+        self, claims: Claims, *, cursor: str | None = None, page_size: int = 100
+    ) -> JobTypePage:
+        after = decode_cursor(cursor, tuple[str])[0] if cursor else ""
+        async with self._ledger.acting_as(claims) as connection:
+            rows = await sql.list_job_types.rows(connection, after=after, page_size=page_size + 1)
+        page = rows[:page_size]
+        more = len(rows) > page_size
+        return JobTypePage(
+            types=[job_type_view(row) for row in page],
+            next=encode_cursor((page[-1]["type"],)) if more else None,
+        )
+
     async def _artifact(self, row: Row) -> ArtifactView:
         filename, content_type = served_as(row["name"], row["content_type"])
         return ArtifactView(
@@ -162,6 +198,17 @@ class Jobs:
 async def _require_visible(connection: Connection, job_id: UUID) -> None:
     if not await sql.job_exists.value(connection, job_id=job_id):
         raise _not_found(job_id)
+
+
+async def _task(connection: Connection, task_id: UUID) -> TaskView:
+    row = await sql.read_task.row(connection, task_id=task_id)
+    if row is None:
+        raise NotFound(
+            "task_not_found",
+            f"There is no task {task_id}.",
+            hint="'shoal job tasks JOB' shows the tasks of a job.",
+        )
+    return task_view(row)
 
 
 def _not_found(job_id: UUID) -> NotFound:

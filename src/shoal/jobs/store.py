@@ -9,16 +9,25 @@ from shoal.jobs.rules import live_progress
 from shoal.ledger.connection import Row
 from shoal.ledger.statements import load_statements
 from shoal.wire.jobs import Progress, TaskView
+from shoal.wire.types import JobTypeView, PhaseView
 
 sql = load_statements("shoal.jobs")
 
+SUMMARY_COLUMNS = (
+    "id",
+    "type",
+    "status",
+    "error",
+    "priority",
+    "unique_key",
+    "created_at",
+    "started_at",
+    "finished_at",
+)
+
 
 def summary_fields(row: Row, progress: Progress) -> dict[str, Any]:
-    fields = {
-        name: row[name]
-        for name in ("id", "type", "status", "error", "created_at", "started_at", "finished_at")
-    }
-    return fields | {"progress": progress}
+    return {name: row[name] for name in SUMMARY_COLUMNS} | {"progress": progress}
 
 
 def stored_progress_of(row: Row) -> Progress:
@@ -39,6 +48,7 @@ def live_progress_of(row: Row) -> Progress:
 def task_view(row: Row) -> TaskView:
     return TaskView(
         id=row["id"],
+        job_id=row["job_id"],
         name=row["name"],
         type=row["task_type"],
         executor=row["executor"],
@@ -53,4 +63,14 @@ def task_view(row: Row) -> TaskView:
         run_at=row["run_at"],
         claimed_at=row["claimed_at"],
         finished_at=row["finished_at"],
+    )
+
+
+def job_type_view(row: Row) -> JobTypeView:
+    return JobTypeView(
+        type=row["type"],
+        version=row["version"],
+        params_schema=row["params_schema"],
+        phases=msgspec.convert(row["phases"], list[PhaseView]),
+        registered_at=row["registered_at"],
     )

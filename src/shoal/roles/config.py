@@ -107,6 +107,7 @@ def offered_by(directory: DataDirectory, *, url: str) -> dict[str, object]:
         "centrifugo_api_key": secrets.derive("centrifugo api key"),
         "centrifugo_token_secret": secrets.derive("centrifugo token secret"),
         "centrifugo_proxy_secret": secrets.derive("centrifugo proxy secret"),
+        "operator_ids": (secrets.owner_id,),
         "api_url": url,
     }
 

@@ -10,6 +10,8 @@ from shoal.api.beacon import token_handler
 from shoal.api.jobs import jobs_router
 from shoal.api.server import HttpServer
 from shoal.api.settings import ApiSettings
+from shoal.api.tasks import tasks_router
+from shoal.api.types import job_types_router, task_types_router
 from shoal.beacon.settings import BeaconSettings
 from shoal.beacon.tokens import ConnectionTokens
 from shoal.brain.connection import Brain
@@ -19,6 +21,7 @@ from shoal.jobs.retention import Retention
 from shoal.jobs.service import Jobs
 from shoal.jobs.settings import RetentionSettings
 from shoal.jobs.store import sql as jobs_sql
+from shoal.jobs.task_types import TaskTypeControl
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.config import RoleSettings
@@ -62,6 +65,9 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
                 client_url=settings[BeaconSettings].client_url,
                 public_url=settings[ApiSettings].api_public_url,
             ),
+            tasks_router(jobs),
+            job_types_router(jobs),
+            task_types_router(TaskTypeControl(ledger), operators=settings[AccessSettings].operator_ids),
         ],
     )
     server = HttpServer(app, settings[ApiSettings], drain_s=settings[RoleSettings].grace_period_s / 2)

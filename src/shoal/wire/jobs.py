@@ -11,16 +11,40 @@ Status = Literal["queued", "processing", "complete", "failed", "cancelled"]
 TaskStatus = Literal["pending", "claimed", "complete", "failed", "cancelled"]
 
 
-class StartJob(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
-    """``POST /api/jobs/start``. A service names the user it starts the job for; a user does not."""
+OnConflict = Literal["reject", "existing"]
+
+MOST_JOBS_AT_ONCE = 10_000
+
+
+class NewJob(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """One job of a batch."""
 
     type: Annotated[str, msgspec.Meta(max_length=63)]
     params: dict[str, Any] = {}
     priority: Annotated[int, msgspec.Meta(ge=-100, le=100)] = 0
     unique_key: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] | None = None
-    on_conflict: Literal["reject", "existing"] = "reject"
     run_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+
+
+class StartJob(NewJob, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """``POST /api/jobs/start``. A service names the user it starts the job for; a user does not."""
+
+    on_conflict: OnConflict = "reject"
     user_id: UUID | None = None
+
+
+class StartJobs(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """``POST /api/jobs/start-batch``: all of these jobs, or none of them."""
+
+    jobs: Annotated[list[NewJob], msgspec.Meta(min_length=1, max_length=MOST_JOBS_AT_ONCE)]
+    on_conflict: OnConflict = "reject"
+    user_id: UUID | None = None
+
+
+class StartedJobs(msgspec.Struct, rename="camel", frozen=True):
+    """The ids, in the order of the request."""
+
+    ids: list[UUID]
 
 
 class Progress(msgspec.Struct, rename="camel", frozen=True):
@@ -51,6 +75,8 @@ class JobSummary(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     status: Status
     progress: Progress
     error: str | None
+    priority: int
+    unique_key: str | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -68,6 +94,7 @@ class TaskView(msgspec.Struct, rename="camel", frozen=True):
     """One task of a job, with the names of the tasks it needs."""
 
     id: UUID
+    job_id: UUID
     name: str
     type: str
     executor: str
@@ -103,8 +130,8 @@ class LogPage(msgspec.Struct, rename="camel", frozen=True):
     next: str
 
 
-class CancelJob(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
-    """``POST /api/jobs/{id}/cancel``."""
+class Cancel(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """Why a job or a task is cancelled, for whoever looks at it later."""
 
     reason: Annotated[str, msgspec.Meta(max_length=1000)] = "Cancelled."
 

@@ -11,16 +11,20 @@ from datetime import timedelta
 import httpx
 import pytest
 import pytest_asyncio
+from litestar.types import ControllerRouterHandler
 from prometheus_client import CollectorRegistry
 
 from shoal.api.jobs import jobs_router
+from shoal.api.tasks import tasks_router
+from shoal.api.types import job_types_router, task_types_router
 from shoal.jobs.service import Jobs
+from shoal.jobs.task_types import TaskTypeControl
 from shoal.ledger.pool import Ledger
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import Vault, open_vault
 from tests.integration.jobs.ledger_client import LedgerClient
 
-from .job_desk import JobDesk
+from .job_desk import OPERATOR, JobDesk
 from .sample_routes import SAMPLE_ROUTES
 from .serving import Api, serve
 
@@ -49,7 +53,14 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def api(ledger: Ledger, vault: Vault, registry: CollectorRegistry) -> AsyncIterator[Api]:
     jobs = Jobs(ledger, vault, link_expiry=timedelta(minutes=5))
-    async with serve(ledger, vault, registry, handlers=[*SAMPLE_ROUTES, jobs_router(jobs)]) as api:
+    handlers: list[ControllerRouterHandler] = [
+        *SAMPLE_ROUTES,
+        jobs_router(jobs),
+        tasks_router(jobs),
+        job_types_router(jobs),
+        task_types_router(TaskTypeControl(ledger), operators=[OPERATOR]),
+    ]
+    async with serve(ledger, vault, registry, handlers=handlers) as api:
         yield api
 
 

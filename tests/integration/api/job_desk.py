@@ -11,6 +11,7 @@ from tests.integration.jobs.ledger_client import LedgerClient, graph, task
 from .serving import Api
 
 PLAN = "plan"
+OPERATOR = UUID("00000000-0000-4000-8000-000000000001")
 
 
 @dataclass

@@ -24,6 +24,16 @@ async def test_the_newest_come_first_and_a_filter_leaves_out_the_others(desk: Jo
     assert ids(await desk.read("/api/jobs", type="another")) == []
 
 
+async def test_jobs_are_found_by_their_key_and_by_when_they_were_made(desk: JobDesk) -> None:
+    first, second = await desk.start(uniqueKey="first"), await desk.start(uniqueKey="second")
+    between = second["createdAt"]
+
+    assert ids(await desk.read("/api/jobs", uniqueKey="first")) == [first["id"]]
+    assert ids(await desk.read("/api/jobs", createdFrom=between)) == [second["id"]]
+    assert ids(await desk.read("/api/jobs", createdBefore=between)) == [first["id"]]
+    assert ids(await desk.read("/api/jobs", createdFrom=between, uniqueKey="first")) == []
+
+
 async def test_pages_follow_each_other_also_while_new_jobs_come(desk: JobDesk) -> None:
     started = [(await desk.start())["id"] for _ in range(7)]
 
@@ -80,6 +90,12 @@ async def test_a_service_sees_the_jobs_of_all(desk: JobDesk) -> None:
         ({"limit": "many"}, "invalid_request"),
         ({"type": "x" * 64}, "invalid_request"),
         ({"cursor": "x" * 501}, "invalid_request"),
+        ({"uniqueKey": "x" * 256}, "invalid_request"),
+        ({"createdFrom": "yesterday"}, "invalid_request"),
+        ({"createdFrom": "2030-01-31T09:00:00"}, "invalid_moment"),
+        ({"createdBefore": "0000-01-01T00:00:00Z"}, "invalid_request"),
+        ({"createdFrom": "9999-12-31T23:59:59-14:00"}, "invalid_moment"),
+        ({"createdBefore": "0001-01-01T00:00:00+14:00"}, "invalid_moment"),
         ({"cursor": "bm90IGEgY3Vyc29y"}, "invalid_cursor"),
         ({"cursor": "%"}, "invalid_cursor"),
         ({"cursor": "W10="}, "invalid_cursor"),

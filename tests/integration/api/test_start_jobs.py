@@ -150,6 +150,7 @@ async def test_a_user_starts_jobs_for_nobody_else(desk: JobDesk) -> None:
         ({"runAt": "tomorrow"}, 400, "invalid_request"),
         ({"runAt": "2030-01-31T09:00:00"}, 400, "invalid_request"),
         ({"runAt": "infinity"}, 400, "invalid_request"),
+        ({"runAt": "9999-12-31T23:59:59-14:00"}, 400, "invalid_moment"),
         ({"userId": "me"}, 400, "invalid_request"),
         ({"colour": "red"}, 400, "invalid_request"),
         ({"unique_key": "k"}, 400, "invalid_request"),

@@ -123,3 +123,43 @@ def test_a_unique_key_allows_one_living_job(running: Shoal) -> None:
     assert running.json(*arguments, "--on-conflict", "existing")["id"] == first
     running.ok("job", "cancel", first)
     assert running.json(*arguments)["id"] != first
+
+
+def test_types_are_listed_and_held_back_and_single_tasks_steered(running: Shoal) -> None:
+    types = running.json("job", "types")["types"]
+    assert [(one["type"], [phase["name"] for phase in one["phases"]]) for one in types] == [
+        ("control", ["work", "end"])
+    ]
+    paused = running.json("task", "pause", "wait", "--reason", "not today")
+    assert paused["pausedBecause"] == "not today"
+    limited = running.json("task", "limit", "wait", "--running", "3", "--rate", "0.5", "--burst", "2")
+    assert (limited["maxRunning"], limited["ratePerS"], limited["burst"]) == (3, 0.5, 2)
+    job = start(running)
+    while "wait" not in states(running, job):
+        pass
+    (listed,) = running.json("task", "list")["types"]
+    assert (listed["type"], listed["ready"], listed["running"]) == ("wait", 1, 0)
+    assert "paused: not today; at most 3 at a time; 0.5 a second, 2 at once" in running.ok("task", "list")
+
+    task = next(one["id"] for one in running.json("job", "tasks", job)["tasks"] if one["name"] == "wait")
+    cancelled = running.json("task", "cancel", task, "--reason", "no")
+    assert (cancelled["status"], cancelled["error"]) == ("cancelled", "no")
+    assert running.json("task", "retry", task)["status"] == "pending"
+    assert "name      wait (wait)" in running.ok("task", "show", task)
+    assert running.json("task", "resume", "wait")["pausedBecause"] is None
+    assert running.json("job", "watch", job)["status"] == "complete"
+
+
+def test_the_list_is_narrowed_by_key_and_by_time(running: Shoal) -> None:
+    first = running.json("job", "start", "control", "--unique-key", "first", "--priority", "3")
+    second = running.json("job", "start", "control", "--run-at", "2999-01-01T00:00:00Z")
+
+    def ids(*filters: str) -> list[str]:
+        return [job["id"] for job in running.json("job", "list", *filters)["jobs"]]
+
+    assert (first["uniqueKey"], first["priority"]) == ("first", 3)
+    assert ids("--unique-key", "first") == [first["id"]]
+    assert ids("--created-from", second["createdAt"]) == [second["id"]]
+    assert ids("--created-before", second["createdAt"]) == [first["id"]]
+    (plan,) = running.json("job", "tasks", second["id"])["tasks"]
+    assert (plan["status"], plan["runAt"]) == ("pending", "2999-01-01T00:00:00Z")

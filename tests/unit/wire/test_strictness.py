@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 import shoal.wire.jobs
-from shoal.wire.jobs import CancelJob, Progress, StartJob
+from shoal.wire.jobs import Cancel, Progress, StartJob
 from shoal.wire.problems import problem_type
 
 
@@ -49,9 +49,9 @@ def test_a_start_that_is_not_understood_is_refused(body: str) -> None:
 
 
 def test_a_cancel_may_say_why_and_nothing_else() -> None:
-    assert decode(CancelJob, "{}").reason
+    assert decode(Cancel, "{}").reason
     with pytest.raises(msgspec.ValidationError):
-        decode(CancelJob, '{"why": "x"}')
+        decode(Cancel, '{"why": "x"}')
 
 
 def test_names_are_camel_case_on_the_wire() -> None:

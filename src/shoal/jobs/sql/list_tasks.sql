@@ -2,7 +2,7 @@
 -- params: job_id uuid, after_sequence int, after_id uuid, page_size int
 -- returns: rows of job_tasks with the names of what each needs and the progress of its lease
 -- locks: none
-SELECT t.id, t.name, t.task_type, t.executor, t.sequence, t.status, t.attempts, t.max_attempts, t.error,
+SELECT t.id, t.job_id, t.name, t.task_type, t.executor, t.sequence, t.status, t.attempts, t.max_attempts, t.error,
        t.worker_id, t.claimed_at, t.finished_at, CASE WHEN t.delayed THEN t.run_at END AS run_at,
        t.waiting_on, l.progress, l.message,
        ARRAY(SELECT n.name FROM public.task_edges e JOIN public.job_tasks n ON n.id = e.needs
