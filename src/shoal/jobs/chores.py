@@ -1,6 +1,8 @@
 """What the room does by itself. Any number of processes run a chore; the ledger lets one work at a time."""
 
 import asyncio
+import time
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -32,6 +34,14 @@ class Chore(Part):
             except REPEATABLE as error:
                 log.warning("a chore was not done", chore=self.name, error=str(error))
             await self.pause(self.every_s)
+
+    async def until_none_is_left(self, do_batch: Callable[[], Awaitable[int]]) -> None:
+        """Half of the time is the others': after each batch a pause as long as it took."""
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            if not await do_batch():
+                return
+            await self.pause(time.monotonic() - began)
 
     async def pause(self, seconds: float) -> None:
         """Wait, but not longer than until it is told to stop."""

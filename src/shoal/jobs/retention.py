@@ -1,8 +1,5 @@
 """Deletes what is older than it is kept, a small batch at a time."""
 
-import time
-from collections.abc import Awaitable, Callable
-
 import structlog
 
 from shoal.jobs.chores import Chore
@@ -24,17 +21,9 @@ class Retention(Chore):
         self._keep_lines = as_interval(settings.keep_lines_days)
 
     async def work(self) -> None:
-        await self._until_none_is_left(self._delete_jobs)
-        await self._until_none_is_left(self._delete_lines)
-        await self._until_none_is_left(self._delete_keys)
-
-    async def _until_none_is_left(self, delete_batch: Callable[[], Awaitable[int]]) -> None:
-        """Half of the time is the others': after each batch a pause as long as it took."""
-        while not self._stopping.is_set():
-            began = time.monotonic()
-            if not await delete_batch():
-                return
-            await self.pause(time.monotonic() - began)
+        await self.until_none_is_left(self._delete_jobs)
+        await self.until_none_is_left(self._delete_lines)
+        await self.until_none_is_left(self._delete_keys)
 
     async def _delete_jobs(self) -> int:
         async with self._ledger.connection() as connection:

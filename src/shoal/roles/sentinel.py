@@ -21,6 +21,7 @@ from shoal.jobs.retention import Retention
 from shoal.jobs.service import Jobs
 from shoal.jobs.settings import RetentionSettings
 from shoal.jobs.store import sql as jobs_sql
+from shoal.jobs.sweeper import Sweeper
 from shoal.jobs.task_types import TaskTypeControl
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
@@ -72,7 +73,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     )
     server = HttpServer(app, settings[ApiSettings], drain_s=settings[RoleSettings].grace_period_s / 2)
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
-    chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings])]
+    chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
     return [schema, ledger, brain, *chores, server], server
 
 

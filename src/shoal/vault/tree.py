@@ -20,6 +20,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OBJECT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FULL_SYNC = getattr(fcntl, "F_FULLFSYNC", None)
 _TRIES = 20
+# What was a folder is gone by now, or something else is there.
+_REPLACED = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
 def create_root(root: Path) -> None:
@@ -107,15 +109,28 @@ def walk(root: Path, prefix: str) -> Generator[Found, None, None]:
     """Every object below the prefix, in no order. What comes and goes meanwhile may be missed."""
     with ExitStack() as opened:
         top = open_folders(root, prefix.split("/") if prefix else [], opened)[-1]
-        for path, folders, files, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
-            if not prefix and path == ".":
-                folders[:] = [name for name in folders if name != INCOMING]
-            for name in files:
-                key = "/".join(part for part in (prefix, path[2:], name) if part)
+        yield from _walk(top, prefix)
+
+
+def _walk(folder: int, path: str) -> Generator[Found, None, None]:
+    """One entry at a time: a folder may have more of them than fit into memory."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            key = f"{path}/{entry.name}" if path else entry.name
+            if not is_key(key):  # nor is anything below it
+                continue
+            if entry.is_file(follow_symlinks=False):
                 with suppress(FileNotFoundError):
-                    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode) and is_key(key):
-                        yield _found(key, status)
+                    yield _found(key, entry.stat(follow_symlinks=False))
+            elif entry.is_dir(follow_symlinks=False):
+                with ExitStack() as opened:
+                    try:
+                        below = _enter(folder, entry.name, opened, create=False)
+                    except OSError as error:
+                        if error.errno in _REPLACED:
+                            continue
+                        raise
+                    yield from _walk(below, key)
 
 
 def sync(descriptor: int) -> None:

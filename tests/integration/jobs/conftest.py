@@ -20,7 +20,7 @@ DATABASE = "room_of_jobs"
 MAKE = f"CREATE DATABASE {DATABASE} TEMPLATE {MIGRATED} STRATEGY file_copy"
 EMPTY = (
     "DELETE FROM jobs; DELETE FROM job_types; DELETE FROM users; DELETE FROM access_keys; "
-    "DELETE FROM shoal.deleted_jobs"
+    "DELETE FROM shoal.deleted_jobs; DELETE FROM shoal.chores"
 )
 
 

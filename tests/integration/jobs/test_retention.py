@@ -24,6 +24,7 @@ BACKDATE_KEYS = "UPDATE idempotency_keys SET created_at = created_at - interval 
 HOLD_BACK = """
 UPDATE job_tasks SET delayed = true, run_at = 'infinity' WHERE job_id = $1 AND status = 'pending'
 """
+NO_WAITING = "SET lock_timeout = '1ms'"
 LINES = "SELECT count(*) FROM task_logs"
 
 
@@ -123,6 +124,7 @@ async def test_a_job_that_is_being_tried_again_is_passed_over_without_waiting(
 ) -> None:
     retried = await ended_job(ann, "failed", age_days=31)
     other = await ended_job(ann, "failed", age_days=31)
+    await ann.connection.execute(NO_WAITING)
     async with bob.connection.transaction():
         await bob.retry_job(retried)
         assert await delete_old(ann) == 1
@@ -130,6 +132,15 @@ async def test_a_job_that_is_being_tried_again_is_passed_over_without_waiting(
     assert (await ann.job(retried))["status"] == "processing"
     assert await delete_old(ann) == 0
     await ann.complete(await ann.claim_one())
+
+
+async def test_a_job_of_which_one_task_is_held_is_passed_over(ann: LedgerClient, bob: LedgerClient) -> None:
+    job = await ended_job(ann, age_days=31)
+    await ann.connection.execute(NO_WAITING)
+    async with bob.connection.transaction():
+        await bob.connection.execute("SELECT FROM job_tasks WHERE job_id = $1 LIMIT 1 FOR UPDATE", job)
+        assert await delete_old(ann) == 0
+    assert await delete_old(ann) == 1
 
 
 async def test_what_was_tried_again_just_before_its_tasks_were_locked_stays(
@@ -164,7 +175,7 @@ async def test_while_jobs_are_deleted_others_are_claimed_and_completed(
     await ann.start(graph(task("a")))
     async with ann.connection.transaction():
         assert await delete_old(ann) == 1
-        await bob.connection.execute("SET lock_timeout = '1ms'")
+        await bob.connection.execute(NO_WAITING)
         assert await bob.complete(await bob.claim_one()) == ["completed"]
         await ended_job(bob)
 
@@ -183,6 +194,7 @@ async def test_a_task_that_is_added_by_hand_saves_its_job(ann: LedgerClient, bob
     job = await ended_job(ann, age_days=31)
     async with bob.connection.transaction():
         await bob.connection.execute("INSERT INTO job_tasks (job_id, task_type) VALUES ($1, 'late')", job)
+        await ann.connection.execute(NO_WAITING)
         assert await delete_old(ann) == 0
     assert await delete_old(ann) == 0
     await bob.complete(*await bob.claim(1, types=["late"]))

@@ -733,6 +733,21 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.disown_objects(p_paths text[]) RETURNS SETOF text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+  DELETE FROM public.job_artifacts a USING unnest(p_paths) AS g(path), public.job_tasks t
+   WHERE a.storage_path = g.path AND t.id = a.task_id
+     AND (t.status NOT IN ('claimed', 'complete') OR t.claim_token IS DISTINCT FROM a.claim_token);
+  RETURN QUERY
+    SELECT g.path FROM unnest(p_paths) AS g(path)
+     WHERE NOT EXISTS (SELECT FROM public.job_artifacts a WHERE a.storage_path = g.path);
+END
+$$;
+
 CREATE FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO ''
@@ -1695,6 +1710,11 @@ CREATE TABLE public.users (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+CREATE TABLE shoal.chores (
+    name text NOT NULL,
+    due_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE shoal.deleted_jobs (
     job_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -1751,6 +1771,9 @@ ALTER TABLE ONLY public.task_logs
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY shoal.chores
+    ADD CONSTRAINT chores_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY shoal.deleted_jobs
     ADD CONSTRAINT deleted_jobs_pkey PRIMARY KEY (job_id);
 
@@ -1762,6 +1785,8 @@ CREATE UNIQUE INDEX access_keys_live_name ON public.access_keys USING btree (nam
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
 CREATE INDEX idempotency_keys_of_job ON public.idempotency_keys USING btree (job_id);
+
+CREATE INDEX job_artifacts_by_path ON public.job_artifacts USING hash (storage_path);
 
 CREATE INDEX job_artifacts_of_job ON public.job_artifacts USING btree (job_id, created_at);
 
@@ -1891,7 +1916,13 @@ CREATE POLICY users_read_their_tasks ON public.job_tasks FOR SELECT TO authentic
 
 CREATE POLICY users_read_themselves ON public.users FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
 
+ALTER TABLE shoal.chores ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY service_does_everything ON shoal.chores TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON shoal.deleted_jobs TO service_role USING (true) WITH CHECK (true);
 
 GRANT USAGE ON SCHEMA auth TO anon;
 GRANT USAGE ON SCHEMA auth TO authenticated;
@@ -2015,6 +2046,9 @@ GRANT ALL ON FUNCTION shoal.delete_old_keys() TO service_role;
 REVOKE ALL ON FUNCTION shoal.delete_old_lines(p_keep interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.delete_old_lines(p_keep interval) TO service_role;
 
+REVOKE ALL ON FUNCTION shoal.disown_objects(p_paths text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.disown_objects(p_paths text[]) TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) TO service_role;
 
@@ -2130,6 +2164,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_logs TO service_role;
 
 GRANT SELECT ON TABLE public.users TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO service_role;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE shoal.chores TO service_role;
+
+GRANT SELECT,DELETE,UPDATE ON TABLE shoal.deleted_jobs TO service_role;
 
 GRANT SELECT ON TABLE shoal.migrations TO service_role;
 GRANT SELECT ON TABLE shoal.migrations TO shoal_worker;

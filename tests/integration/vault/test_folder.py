@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import sys
+import tracemalloc
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -276,3 +277,18 @@ async def test_a_link_without_a_secret_says_what_to_set(root: Path) -> None:
         await vault.link("a", content_type=TEXT, expires_in=timedelta(hours=1))
     assert refusal.value.code == "vault_links_not_configured"
     assert "SHOAL_VAULT_LINK_SECRET" in refusal.value.hint
+
+
+async def test_a_crowded_folder_is_listed_without_holding_all_its_names(folder: Vault, root: Path) -> None:
+    for number in range(8_000):
+        (root / f"{number:0100}").touch()
+    tracemalloc.start()
+    try:
+        count = 0
+        async for _ in folder.list(""):
+            count += 1
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert count == 8_000
+    assert peak < 1_000_000

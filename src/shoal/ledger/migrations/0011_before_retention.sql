@@ -187,11 +187,40 @@ BEGIN
 END
 $$;
 
+-- Artifacts by their object, to see whether one is still named. A hash, for the paths are long.
+CREATE INDEX job_artifacts_by_path ON public.job_artifacts USING hash (storage_path);
+
+-- disown_objects: forget the artifacts of attempts that will never count, among these paths. Returns those
+-- of the paths that no artifact names (any more).
+CREATE FUNCTION shoal.disown_objects(p_paths text[]) RETURNS SETOF text LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
+BEGIN
+  DELETE FROM public.job_artifacts a USING unnest(p_paths) AS g(path), public.job_tasks t
+   WHERE a.storage_path = g.path AND t.id = a.task_id
+     AND (t.status NOT IN ('claimed', 'complete') OR t.claim_token IS DISTINCT FROM a.claim_token);
+  RETURN QUERY
+    SELECT g.path FROM unnest(p_paths) AS g(path)
+     WHERE NOT EXISTS (SELECT FROM public.job_artifacts a WHERE a.storage_path = g.path);
+END
+$$;
+
+-- When a chore that only one process at a time needs to do is due again.
+CREATE TABLE shoal.chores (
+  name    text PRIMARY KEY,
+  due_at  timestamptz NOT NULL
+);
+
 ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
-REVOKE ALL ON shoal.deleted_jobs FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
+ALTER TABLE shoal.chores ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON shoal.deleted_jobs, shoal.chores FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 REVOKE ALL ON FUNCTION
   shoal.remember_deleted_jobs, shoal.delete_jobs, shoal.first_jobs, shoal.delete_old_jobs, shoal.delete_old_lines,
-  shoal.delete_old_keys, shoal.ended_jobs, public.purge_jobs
+  shoal.delete_old_keys, shoal.ended_jobs, shoal.disown_objects, public.purge_jobs
   FROM PUBLIC, anon, authenticated;
-GRANT EXECUTE ON FUNCTION shoal.delete_old_jobs, shoal.delete_old_lines, shoal.delete_old_keys TO service_role;
+GRANT SELECT, UPDATE, DELETE ON shoal.deleted_jobs TO service_role;
+GRANT SELECT, INSERT, UPDATE ON shoal.chores TO service_role;
+CREATE POLICY service_does_everything ON shoal.deleted_jobs TO service_role USING (true) WITH CHECK (true);
+CREATE POLICY service_does_everything ON shoal.chores TO service_role USING (true) WITH CHECK (true);
+GRANT EXECUTE ON FUNCTION
+  shoal.delete_old_jobs, shoal.delete_old_lines, shoal.delete_old_keys, shoal.disown_objects TO service_role;
 GRANT EXECUTE ON FUNCTION public.purge_jobs TO authenticated, service_role;
