@@ -24,6 +24,7 @@ SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oi
 COMMON = """
 INSERT INTO access_keys (name, kind, secret_hash) VALUES ('ci', 'service', sha256('x'));
 SELECT limit_task_type('rare', 1);
+INSERT INTO shoal.chores VALUES ('sweep', clock_timestamp());
 """
 
 Rows = Mapping[str, set[str]]
