@@ -20,7 +20,7 @@ from shoal.runtime.logs import LogSettings
 from shoal.runtime.settings import SECRET, Settings, read_settings
 from shoal.runtime.traces import TraceSettings
 from shoal.vault.settings import VaultSettings
-from shoal.worker.settings import WorkerSettings
+from shoal.worker.settings import ScaleSettings, WorkerSettings
 
 
 class RoleSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +58,7 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     ApiSettings,
     RetentionSettings,
     WorkerSettings,
+    ScaleSettings,
     ClientSettings,
     TraceSettings,
 )

@@ -14,10 +14,11 @@ from shoal.local.directory import DataDirectory, LocalSettings
 from shoal.local.servers import servers_of
 from shoal.roles.config import Given, RoleSettings, read_config, read_offered_config
 from shoal.roles.sentinel import sentinel_parts
-from shoal.roles.worker_processes import WorkerProcess
+from shoal.roles.worker_processes import HAND_BACK_S, WorkerProcess, worker_arguments
 from shoal.runtime.lifecycle import Part, run_parts
 from shoal.runtime.logs import LogSettings, configure_logs
 from shoal.runtime.settings import Settings
+from shoal.worker.settings import WorkerSettings
 
 
 async def run_up(given: Given, *, apps: Sequence[str], workers: int, on_ready: Callable[[str], None]) -> None:
@@ -37,7 +38,7 @@ async def run_up(given: Given, *, apps: Sequence[str], workers: int, on_ready: C
             [
                 *embedded_servers(asked, directory),
                 *parts,
-                *worker_processes(given, directory, apps, workers),
+                *worker_processes(given.with_flags(data_dir=str(directory.path)), asked, apps, workers),
             ],
             grace_s=settings[RoleSettings].grace_period_s,
             on_started=lambda: on_ready(server.url),
@@ -56,15 +57,13 @@ def embedded_servers(asked: Settings, directory: DataDirectory) -> list[Part]:
     return embedded
 
 
-def worker_processes(given: Given, directory: DataDirectory, apps: Sequence[str], workers: int) -> list[Part]:
-    arguments = ["--data-dir", str(directory.path)]
-    if given.file is not None:
-        arguments += ["--config", str(given.file)]
-    for name, value in given.flags.items():
-        if name != "data_dir" and value is not None:
-            arguments += ["--set", f"{name}={value}"]
+def worker_processes(given: Given, asked: Settings, apps: Sequence[str], workers: int) -> list[Part]:
+    # The ledger stands until they have handed back what they hold.
+    grace_s = asked[RoleSettings].grace_period_s
+    given = given.with_flags(grace_period_s=max(grace_s - HAND_BACK_S, grace_s / 2))
+    own = asked[WorkerSettings]
     return [
-        WorkerProcess(f"worker {app} {number}", [app, *arguments])
+        WorkerProcess(f"worker {app} {number}", worker_arguments(given, [app], own, number=number))
         for app in apps
         for number in range(1, workers + 1)
     ]

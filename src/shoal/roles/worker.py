@@ -3,7 +3,10 @@
 import asyncio
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from shoal.app.declare import App
 from shoal.ledger.listener import Listener
@@ -11,13 +14,15 @@ from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.config import RoleSettings
 from shoal.roles.schema import Schema
-from shoal.runtime.lifecycle import Part, run_parts
+from shoal.runtime.lifecycle import FORCED_EXIT, Part, run_parts
 from shoal.runtime.settings import Settings
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import open_vault
 from shoal.worker.agent import Worker
 from shoal.worker.heartbeats import Heartbeats
 from shoal.worker.settings import WorkerSettings, new_worker_id
+
+LAST_CHANCE_S = 5.0
 
 
 def worker_parts(settings: Settings, app: App) -> list[Part]:
@@ -50,27 +55,33 @@ async def run_worker(
 ) -> None:
     """``with_stdin`` ties the life of the worker to whoever holds the other end of its stdin."""
     parts = worker_parts(settings, app)
+    grace_s = settings[RoleSettings].grace_period_s
     ended = asyncio.Event()
     if with_stdin:
-        parts.append(StdinGuard(ended))
-    await run_parts(parts, grace_s=settings[RoleSettings].grace_period_s, until=ended, on_started=on_ready)
+        parts.append(StdinGuard(ended, grace_s=grace_s))
+    await run_parts(parts, grace_s=grace_s, until=ended, on_started=on_ready)
 
 
 class StdinGuard(Part):
-    """Ends the process in order when its stdin is closed, as it is when the parent dies."""
+    """Ends the process in order when its stdin is closed, as it is when the parent dies.
+
+    It is a thread: a task that never lets go of the event loop must not outlive the parent either.
+    """
 
     name = "stdin guard"
 
-    def __init__(self, ended: asyncio.Event) -> None:
+    def __init__(self, ended: asyncio.Event, *, grace_s: float) -> None:
         self._ended = ended
+        self._grace_s = grace_s
 
     async def start(self) -> None:
-        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._on_readable)
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._watch, args=[loop], name=self.name, daemon=True).start()
 
-    async def stop(self) -> None:
-        asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-
-    def _on_readable(self) -> None:
-        if not os.read(sys.stdin.fileno(), 4096):
-            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-            self._ended.set()
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+        with suppress(RuntimeError):  # the loop is closed: it has ended already
+            loop.call_soon_threadsafe(self._ended.set)
+        time.sleep(self._grace_s + LAST_CHANCE_S)
+        os._exit(FORCED_EXIT)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from shoal.app.declare import App
 from shoal.runtime.errors import Conflict, Invalid
-from shoal.worker.agent import PLAN
+from shoal.worker.agent import PLAN, task_types_of
 
 Declared = TypeVar("Declared")
 
@@ -53,7 +53,7 @@ def load_app(reference: str) -> App:
 
 def narrowed(app: App, types: Sequence[str]) -> App:
     """The app with these types alone: those of tasks as declared, and ``plan:`` with the type of a job."""
-    known = [*app.tasks, *(PLAN + job for job in app.jobs)]
+    known = task_types_of(app)
     for name in types:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

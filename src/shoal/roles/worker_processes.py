@@ -1,24 +1,53 @@
-"""Worker processes that ``up`` keeps running: one that dies is started again, with growing pauses."""
+"""Worker processes on this machine: one that dies is started again, after pauses that grow."""
 
 import asyncio
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import structlog
 
+from shoal.roles.config import Given
 from shoal.runtime.errors import Unavailable
 from shoal.runtime.lifecycle import Part
+from shoal.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 READY_TIMEOUT_S = 60.0
+HAND_BACK_S = 5.0
+"""How much longer than its children a parent waits: they hand back what they hold after their grace."""
+READY = "ready"
+
+
+def next_pause_s(pause_s: float, *, lived_s: float) -> float:
+    """Twice as long as before, unless the last one lived well."""
+    return FIRST_PAUSE_S if lived_s > LONGEST_PAUSE_S else min(pause_s * 2, LONGEST_PAUSE_S)
+
+
+def worker_arguments(given: Given, apps: Sequence[str], own: WorkerSettings, *, number: int) -> list[str]:
+    """For ``shoal worker run`` as the child with this number, on what its parent was given."""
+    flags = {**given.flags}
+    if own.worker_id:  # no two processes may have the same
+        flags["worker_id"] = f"{own.worker_id}-{number}"
+    arguments = [*apps]
+    if given.file is not None:
+        arguments += ["--config", str(given.file)]
+    for name, value in flags.items():
+        if value is not None:
+            arguments += ["--set", f"{name}={value}"]
+    return arguments
 
 
 class WorkerProcess(Part):
-    """A child that ends with us: it watches its stdin, whose other end only this process holds."""
+    """A child that ends with us: it watches its stdin, whose other end only this process holds.
+
+    ``start`` fails when the child does not get ready. Without ``start``, ``run`` tries until it does. A
+    child that has not ended when ``run`` is cancelled is killed.
+    """
 
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         self.name = name
@@ -27,35 +56,42 @@ class WorkerProcess(Part):
         self._process: Process | None = None
 
     async def start(self) -> None:
-        self._process = await self._spawn()
+        await self._spawn()
 
     async def run(self) -> None:
-        pause = FIRST_PAUSE_S
-        while self._process is not None:
-            code = await self._process.wait()
-            if self._stopping.is_set():
-                return
-            log.error("worker process died", worker=self.name, exit_code=code, restart_in_s=pause)
-            await self._pause(pause)
-            pause = min(pause * 2, LONGEST_PAUSE_S)
-            if not self._stopping.is_set():
-                self._process = await self._respawn()
+        loop = asyncio.get_running_loop()
+        pause_s = FIRST_PAUSE_S / 2
+        try:
+            while True:
+                started = loop.time()
+                code = await self._outlived()
+                if self._stopping.is_set():
+                    return
+                pause_s = next_pause_s(pause_s, lived_s=loop.time() - started)
+                log.error("worker process died", worker=self.name, exit_code=code, restart_in_s=pause_s)
+                await self._pause(pause_s)
+        except asyncio.CancelledError:
+            self._kill()
+            raise
 
     async def stop(self) -> None:
         self._stopping.set()
         if self._process is not None and self._process.returncode is None:
             self._process.terminate()
 
-    async def _respawn(self) -> Process | None:
-        try:
-            return await self._spawn()
-        except Unavailable as error:
-            log.exception("worker process does not start", error=str(error))
-            return self._process
+    async def _outlived(self) -> int | None:
+        """Start the child if none is running, and wait for its end; returns its exit code."""
+        if self._process is None or self._process.returncode is not None:
+            try:
+                await self._spawn()
+            except (Unavailable, OSError) as error:
+                if not self._stopping.is_set():
+                    log.warning("worker process does not start", worker=self.name, error=str(error))
+        return await self._process.wait() if self._process is not None else None
 
-    async def _spawn(self) -> Process:
+    async def _spawn(self) -> None:
         """Start the child and wait until it says that it is ready."""
-        process = await asyncio.create_subprocess_exec(
+        process = self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "shoal",
@@ -69,20 +105,17 @@ class WorkerProcess(Part):
         )
         if process.stdout is None:
             raise RuntimeError("the child was started without a pipe")
-        try:
-            async with asyncio.timeout(READY_TIMEOUT_S):
-                line = await process.stdout.readline()
-        except TimeoutError:
-            line = b""
-        if not line:
-            if process.returncode is None:
-                process.kill()
+        if not await _says_ready(process.stdout):
+            self._kill()
             raise Unavailable(
                 "worker_failed_to_start",
                 f"The worker process {self.name} did not start.",
                 hint="What it printed above says why.",
             )
-        return process
+
+    def _kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
 
     async def _pause(self, seconds: float) -> None:
         try:
@@ -90,3 +123,54 @@ class WorkerProcess(Part):
                 await self._stopping.wait()
         except TimeoutError:
             return
+
+
+async def _says_ready(output: asyncio.StreamReader) -> bool:
+    """Whether the child gets ready in time. What its apps print while they are imported is passed over."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(READY_TIMEOUT_S):
+            async for line in output:
+                if line.decode(errors="replace").strip() == READY:
+                    return True
+    return False
+
+
+class LocalWorkers(Part):
+    """A scaler of processes on this machine: the last one to come is the first one to go.
+
+    Whoever is told to go drains, and keeps its number (its name, its ports) until it has ended.
+    """
+
+    name = "local workers"
+
+    def __init__(self, arguments: Callable[[int], Sequence[str]]) -> None:
+        self._arguments = arguments
+        self._staying: list[int] = []
+        self._alive: dict[int, tuple[WorkerProcess, asyncio.Task[None]]] = {}
+        self._stopping = asyncio.Event()
+
+    async def size(self) -> int:
+        return len(self._staying)
+
+    async def scale_to(self, workers: int) -> None:
+        while len(self._staying) < workers and not self._stopping.is_set():
+            self._staying.append(self._hire())
+        while len(self._staying) > workers:
+            process, _ = self._alive[self._staying.pop()]
+            await process.stop()
+
+    async def run(self) -> None:
+        await self._stopping.wait()
+        await asyncio.gather(*(task for _, task in self._alive.values()))
+
+    async def stop(self) -> None:
+        self._stopping.set()
+        await self.scale_to(0)
+
+    def _hire(self) -> int:
+        number = next(number for number in range(1, len(self._alive) + 2) if number not in self._alive)
+        process = WorkerProcess(f"worker {number}", self._arguments(number))
+        task = asyncio.create_task(process.run(), name=process.name)
+        task.add_done_callback(lambda _: self._alive.pop(number))
+        self._alive[number] = process, task
+        return number

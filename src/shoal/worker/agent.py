@@ -36,6 +36,11 @@ MOST_REPORTING = 5000
 PLAN = "plan:"
 
 
+def task_types_of(app: App) -> list[str]:
+    """What a worker of this app claims: its tasks, and the planning of its jobs."""
+    return [*app.tasks, *(PLAN + job for job in app.jobs)]
+
+
 class Worker(Part):
     """Three stages: ``waiting`` to be run, running, and reporting. Everything in them is held."""
 
@@ -58,7 +63,7 @@ class Worker(Part):
         self._claims = Claims(
             ledger,
             worker_id=worker_id,
-            task_types=[*app.tasks, *(PLAN + job for job in app.jobs)],
+            task_types=task_types_of(app),
             lease_s=settings.worker_lease_s,
         )
         self._reports = Reports(ledger, worker_id=worker_id)

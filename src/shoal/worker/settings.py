@@ -35,6 +35,26 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.worker_lease_s / 3
 
 
+class ScaleSettings(msgspec.Struct, frozen=True, kw_only=True):
+    scale_min: Annotated[
+        int, msgspec.Meta(description="Workers 'shoal worker scale' keeps when nothing is to be done.", ge=0)
+    ] = 1
+    scale_max: Annotated[
+        int, msgspec.Meta(description="Workers 'shoal worker scale' keeps at most.", ge=1)
+    ] = 4
+    scale_tasks_per_worker: Annotated[
+        int,
+        msgspec.Meta(
+            description="Tasks, ready or running, that are worth one worker; 0 means worker_concurrency.",
+            ge=0,
+        ),
+    ] = 0
+    scale_cool_down_s: Annotated[
+        float,
+        msgspec.Meta(description="How long fewer workers must be enough before one is ended.", ge=0),
+    ] = 60.0
+
+
 def new_worker_id() -> str:
     """Different for every process that ever ran: a restarted container has the same host and pid."""
     return f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"

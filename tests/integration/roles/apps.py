@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import msgspec
@@ -25,16 +26,36 @@ def quick(context: Context) -> int:
 
 @one.task("patient")
 async def patient(context: Context, patience: Patience) -> int:
-    folder = Path(patience.folder)
-    (folder / f"{context.name}.{context.attempt}").write_text(str(os.getpid()))
-    while not (folder / "go").exists():  # noqa: ASYNC110 - the test is another process
+    say_that_it_runs(context, patience)
+    go = Path(patience.folder, "go")
+    while not go.exists():  # noqa: ASYNC110, ASYNC240 - the test is another process
         await asyncio.sleep(0.02)
     return os.getpid()
+
+
+def say_that_it_runs(context: Context, patience: Patience) -> None:
+    Path(patience.folder, f"{context.name}.{context.attempt}").write_text(str(os.getpid()))
 
 
 @one.task("doomed", retries=0)
 def doomed(context: Context) -> None:
     raise LookupError("as it must be")
+
+
+@one.task("chatty")
+def chatty(context: Context) -> int:
+    """Prints more than any pipe holds."""
+    for _ in range(5000):
+        print("x" * 100)  # noqa: T201 - this is what people do
+    return os.getpid()
+
+
+@one.task("deaf")
+async def deaf(context: Context, patience: Patience) -> None:
+    """Never lets go of the event loop."""
+    say_that_it_runs(context, patience)
+    while True:
+        time.sleep(1)  # noqa: ASYNC251 - the very mistake
 
 
 @two.task("other")
