@@ -9,7 +9,9 @@ import asyncpg
 from bench.harness.samples import Samples
 
 BATCH = 1000
-LOOK_EVERY_S = 0.01
+LOOK_EVERY_S = 0.005
+LOOK_AT_LEAST_EVERY_S = 0.25
+PATIENCE_S = 120.0
 
 SET_UP = """
   DROP TABLE IF EXISTS bench_reference;
@@ -48,12 +50,19 @@ async def bare_sql_rows_per_s(url: str, *, rows: int, repetitions: int) -> Sampl
         await connection.close()
 
 
-async def seconds_until(connection: "asyncpg.Connection[Any]", question: str, count: int) -> float:
-    """How long it takes from now until ``question`` counts so many; what counts is what is durable."""
-    began = time.perf_counter()
-    while int(await connection.fetchval(question)) < count:  # noqa: ASYNC110 - a table has no event
-        await asyncio.sleep(LOOK_EVERY_S)
-    return time.perf_counter() - began
+async def moment_when_done(connection: "asyncpg.Connection[Any]", left: str) -> float:
+    """When ``left`` counts nothing any more, on the monotonic clock; what counts is what is durable.
+
+    Counting costs what is measured, so it looks seldom while much is left, and often at the end.
+    """
+    began, first = time.monotonic(), int(await connection.fetchval(left))
+    while remaining := int(await connection.fetchval(left)):
+        now = time.monotonic()
+        if now - began > PATIENCE_S:
+            raise RuntimeError(f"{remaining} of {first} were left after {PATIENCE_S:.0f} s")
+        expected = (now - began) * remaining / max(first - remaining, 1)
+        await asyncio.sleep(min(max(expected / 2, LOOK_EVERY_S), LOOK_AT_LEAST_EVERY_S))
+    return time.monotonic()
 
 
 def is_void(*, measured: float, known: float, reference: float, known_reference: float, share: float) -> bool:
