@@ -317,8 +317,10 @@ def test_a_channel_without_presence_or_history_says_so() -> None:
     talk = Talk()
     talk.connect()
 
-    assert talk.ask("presence", Allowed(), channel="plain:1")["error"]["code"] == 108
-    assert talk.ask("history", Allowed(), channel="plain:1")["error"]["code"] == 108
+    for method in ("presence", "presence_stats", "history"):
+        [reply] = talk.say({"id": 2, method: {"channel": "plain:1"}})
+        assert reply["error"]["code"] == 108
+    assert talk.asked() == []
 
 
 def test_a_subscription_that_ends_is_asked_about_again() -> None:

@@ -78,11 +78,9 @@ class Channel:
             self._tell("leave", listener)
 
     def presence(self) -> dict[str, Mapping[str, Any]]:
-        self._require_presence()
         return {listener.client: listener.info for listener in self.listeners}
 
     def presence_stats(self) -> dict[str, int]:
-        self._require_presence()
         return {
             "num_clients": len(self.listeners),
             "num_users": len({listener.user for listener in self.listeners}),
@@ -90,7 +88,7 @@ class Channel:
 
     def history(self, asked: History, now: float) -> dict[str, Any]:
         if self.stream is None:
-            raise Refused(ErrorCode.NOT_AVAILABLE, "not available")
+            raise _not_available()
         return {
             "publications": self.stream.page(asked.limit, asked.since, reverse=asked.reverse, now=now),
             "epoch": self.stream.epoch,
@@ -105,10 +103,6 @@ class Channel:
             message = replies.push(self.name, what, {"info": listener.info})
             for one in self.listeners:
                 one.push(message)
-
-    def _require_presence(self) -> None:
-        if not self.options.presence:
-            raise Refused(ErrorCode.NOT_AVAILABLE, "not available")
 
 
 class Channels:
@@ -127,6 +121,14 @@ class Channels:
             self._channels[name] = found
         return found
 
+    def require_presence(self, name: str) -> None:
+        if not self._options(name).presence:
+            raise _not_available()
+
+    def require_history(self, name: str) -> None:
+        if not self._options(name).history_size:
+            raise _not_available()
+
     def listened_to(self, prefix: str) -> list[str]:
         return [
             name for name, channel in self._channels.items() if channel.listeners and name.startswith(prefix)
@@ -135,3 +137,7 @@ class Channels:
     def forget_idle(self, now: float) -> None:
         for name in [name for name, channel in self._channels.items() if channel.is_idle(now)]:
             del self._channels[name]
+
+
+def _not_available() -> Refused:
+    return Refused(ErrorCode.NOT_AVAILABLE, "not available")

@@ -209,8 +209,6 @@ class Session:
         expected = Phase.NEW if isinstance(request, Connect) else Phase.CONNECTED
         if request is None or self._phase is not expected:
             raise _bad_request()
-        if not isinstance(request, Connect | Rpc | Refresh | Send):
-            _check_channel(request.channel)
         match request:
             case Send():
                 raise Cut(DisconnectCode.NOT_AVAILABLE, "not available")
@@ -218,14 +216,26 @@ class Session:
                 raise _bad_request()
             case Connect():
                 self._phase = Phase.CONNECTING
-            case Subscribe():
-                self._subscriptions.begin(request)
             case Unsubscribe():
+                _check_channel(request.channel)
                 self._subscriptions.leave(command.id, request.channel)
                 return
+            case Subscribe() | Publish() | Presence() | PresenceStats() | History() | SubRefresh():
+                _check_channel(request.channel)
+                self._check(request)
+        self._ask(command.id, request)
+
+    def _check(self, request: Request) -> None:
+        """What needs no decision of the gate to be refused."""
+        match request:
+            case Subscribe():
+                self._subscriptions.begin(request)
+            case Presence() | PresenceStats():
+                self._channels.require_presence(request.channel)
+            case History():
+                self._channels.require_history(request.channel)
             case SubRefresh():
                 self._refuse_renewal(request.channel)
-        self._ask(command.id, request)
 
     def _refuse_renewal(self, channel: str) -> None:
         """A subscription that ends is renewed by asking the gate, not by the client."""
