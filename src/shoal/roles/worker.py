@@ -14,6 +14,8 @@ from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.config import RoleSettings
 from shoal.roles.schema import Schema
+from shoal.roles.worker_watchdog import CHANNEL as WATCHED
+from shoal.roles.worker_watchdog import WorkerWatchdog
 from shoal.runtime.lifecycle import FORCED_EXIT, Part, run_parts
 from shoal.runtime.settings import Settings
 from shoal.vault.settings import VaultSettings
@@ -47,7 +49,8 @@ def worker_parts(settings: Settings, app: App) -> list[Part]:
         cancelled=listener.subscribe("shoal_cancelled"),
     )
     schema = Schema(settings[LedgerSettings], may_migrate=False)
-    return [schema, ledger, listener, heartbeats, worker]
+    watchdog = WorkerWatchdog(ledger, watched=listener.subscribe(WATCHED))
+    return [schema, ledger, listener, watchdog, heartbeats, worker]
 
 
 async def run_worker(

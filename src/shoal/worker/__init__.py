@@ -14,5 +14,6 @@ It may run far from everything else: it needs the ledger and the vault, and no r
 * **Told to stop,** the worker claims no more, gives running tasks the grace period, and hands back the
   rest without burning an attempt.
 
-On failure of the worker itself, its leases run out and ``reclaim_stale_tasks`` gives the tasks to others.
+On failure of the worker itself, its leases run out and ``reclaim_stale_tasks`` gives the tasks to others:
+a sentinel calls it, or, where none runs, the other workers in turn.
 """
