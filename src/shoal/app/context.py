@@ -69,7 +69,7 @@ class Context:
 
     def progress(self, fraction: float, message: str = "") -> None:
         """How far the task is, from 0 to 1, and in words. Sent with the next heartbeat."""
-        self.fraction = min(max(float(fraction), 0.0), 1.0)
+        self.fraction = max(0.0, min(float(fraction), 1.0))  # in this order also not-a-number is nothing
         self.message = message
 
     def artifact(

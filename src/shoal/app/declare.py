@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from shoal.app.graph import Graph
-from shoal.app.task import Task
+from shoal.app.task import RunIn, Task
 from shoal.app.values import converted, schema_of
 from shoal.runtime.errors import Invalid
 
 MOST_RETRIES = 99
 LONGEST_S = 10 * 365 * 86400.0
 MOST_URGENT = 100
+LEAST_MEMORY_MB = 64  # about what Python and Shoal take for themselves
+MOST_MEMORY_MB = 1024 * 1024
 
 NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
 
@@ -71,6 +73,8 @@ class App:
     """The tasks and jobs of one code base."""
 
     def __init__(self) -> None:
+        self.references: list[str] = []
+        """Where it was imported from, as in ``examples.hello:app``, for processes that run its tasks."""
         self.tasks: dict[str, Task] = {}
         self.jobs: dict[str, Job] = {}
 
@@ -83,17 +87,23 @@ class App:
         timeout: float | None = None,
         phase: str | None = None,
         priority: int = 0,
+        run_in: RunIn = "worker",
+        memory_mb: int | None = None,
     ) -> Callable[[TaskFunction], Task]:
         """Declare a task: ``function(context)`` or ``function(context, input)``, sync or async.
 
         * ``backoff`` is the pause in seconds after the first failure; it doubles with each further one.
         * ``priority`` puts tasks before others that are ready: each step is worth a minute of waiting.
+        * ``run_in="process"`` is for work that holds the interpreter lock, may crash, or must be stopped:
+          each attempt has a process for itself, which is killed when the attempt has to end. With
+          ``memory_mb`` it may use that much memory.
         """
         _check_name("task", type, self.tasks)
         _check_range(type, "retries", retries, 0, MOST_RETRIES)
         _check_range(type, "backoff", backoff, 0, LONGEST_S)
         _check_range(type, "timeout", timeout or 1, 0, LONGEST_S)
         _check_range(type, "priority", priority, -MOST_URGENT, MOST_URGENT)
+        _check_process(type, run_in, memory_mb)
 
         def declare(function: TaskFunction) -> Task:
             _check_parameters(type, function, at_least=1, at_most=2)
@@ -108,6 +118,8 @@ class App:
                 timeout=timeout,
                 phase=phase,
                 priority=priority,
+                run_in=run_in,
+                memory_mb=memory_mb,
                 is_async=inspect.iscoroutinefunction(function),
             )
             self.tasks[type] = declared
@@ -157,6 +169,24 @@ def _check_range(name: str, what: str, value: float, least: float, most: float) 
     if not least <= value <= most:  # also refuses what is not a number
         raise Invalid(
             "invalid_declaration", f"{what} of {name} is {value}, not between {least:g} and {most:g}."
+        )
+
+
+def _check_process(name: str, run_in: str, memory_mb: int | None) -> None:
+    if run_in not in typing.get_args(RunIn):
+        raise Invalid(
+            "invalid_declaration",
+            f"{name} is to run in {run_in!r}.",
+            hint='There are "worker" and "process".',
+        )
+    if memory_mb is None:
+        return
+    _check_range(name, "memory_mb", memory_mb, LEAST_MEMORY_MB, MOST_MEMORY_MB)
+    if run_in != "process":
+        raise Invalid(
+            "invalid_declaration",
+            f"{name} has a memory limit, but runs in the process of the worker, next to others.",
+            hint='Give it a process of its own: run_in="process".',
         )
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+RunIn = Literal["worker", "process"]
 
 
 @dataclass(frozen=True)
@@ -15,4 +17,6 @@ class Task:
     timeout: float | None
     phase: str | None
     priority: int
+    run_in: RunIn
+    memory_mb: int | None
     is_async: bool

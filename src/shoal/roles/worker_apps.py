@@ -17,6 +17,7 @@ Declared = TypeVar("Declared")
 def load_apps(references: Sequence[str], types: Sequence[str] = ()) -> App:
     """Import the apps and join them. Without ``types`` everything they declare is run."""
     joined = App()
+    joined.references = list(references)
     source: dict[tuple[str, str], str] = {}
     for reference in references:
         app = load_app(reference)
@@ -63,6 +64,7 @@ def narrowed(app: App, types: Sequence[str]) -> App:
                 hint=f"Did you mean {near[0]}?" if near else f"There are: {', '.join(sorted(known))}.",
             )
     only = App()
+    only.references = app.references
     only.tasks = {name: task for name, task in app.tasks.items() if name in types}
     only.jobs = {name: job for name, job in app.jobs.items() if PLAN + name in types}
     return only

@@ -11,6 +11,8 @@ It may run far from everything else: it needs the ledger and the vault, and no r
 * **A result counts when it is durable.** Artifacts go to the vault first, under a key that names the
   attempt; then one call records the output and shows the artifacts. When the ledger is away the call is
   repeated until it answers or the lease is lost.
+* **Tasks that ask for a process get one.** It is spawned, used again, and killed with all that its task has
+  started when the task has to end, or when the worker does, also by ``kill -9``.
 * **Told to stop,** the worker claims no more, gives running tasks the grace period, and hands back the
   rest without burning an attempt.
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import shutil
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -9,20 +10,21 @@ import structlog
 
 from shoal.app.context import Context
 from shoal.app.declare import App, Job
-from shoal.app.failures import PermanentFailure, RetryAfter
 from shoal.ledger.connection import REPEATABLE
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
-from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
 from shoal.runtime.logs import subject
 from shoal.runtime.traces import span
 from shoal.vault.store import Vault
+from shoal.worker.artifacts import upload
+from shoal.worker.call import call
 from shoal.worker.claims import Claims, sql
-from shoal.worker.execution import call, clean_up, new_context, upload
-from shoal.worker.held import Claim, Held
+from shoal.worker.held import Claim, Held, new_context
+from shoal.worker.meaning import Meaning, meaning_of
 from shoal.worker.pace import Pace, wanted
-from shoal.worker.reports import Completion, Failure, Report, Reports, Snoozed, failure_of
+from shoal.worker.processes import Processes
+from shoal.worker.reports import Completion, Report, Reports, report_of
 from shoal.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
@@ -67,6 +69,7 @@ class Worker(Part):
             lease_s=settings.worker_lease_s,
         )
         self._reports = Reports(ledger, worker_id=worker_id)
+        self._processes = Processes(app.references)
         self._woken = listener.subscribe(CHANNEL)
         self._progressed = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -187,7 +190,7 @@ class Worker(Part):
             self._held.discard(held)
             self._progressed.set()
             if held.context.used("workdir"):
-                await clean_up(held.context)
+                await asyncio.to_thread(shutil.rmtree, held.context.workdir, ignore_errors=True)
 
     async def _attempt(self, held: Held) -> Report | None:
         """What is to be reported; None when that has been done, or the claim is lost."""
@@ -197,15 +200,18 @@ class Worker(Part):
                 await self._plan(claim, self._app.jobs[claim.job_type])
                 return None
             with span("task", task_type=claim.task_type, attempt=claim.attempt, task_id=str(claim.task_id)):
-                output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s)
+                output = await call(
+                    self._app.tasks[claim.task_type], context, claim.timeout_s, self._processes
+                )
             if context.artifacts and not await self._keep(held):
                 return None
             report: Report = Completion(claim, output)
         except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
                 raise
-            report = failure_of(claim, error)
-            _write_down(context, error, report)
+            meaning = meaning_of(error)
+            report = report_of(claim, meaning)
+            _write_down(context, error, meaning)
         if context.used("log"):
             await self._reports.keep_lines(held)
         return report
@@ -237,6 +243,8 @@ class Worker(Part):
                 _cancel(held)
             await self._hand_back(unfinished)
             raise
+        finally:
+            self._processes.kill()
 
     async def _hand_back(self, unfinished: Sequence[Held]) -> None:
         self._held.difference_update(unfinished)
@@ -251,14 +259,14 @@ def _is_being_cancelled() -> bool:
     return current is not None and current.cancelling() > 0
 
 
-def _write_down(context: Context, error: BaseException, report: Failure | Snoozed) -> None:
+def _write_down(context: Context, error: BaseException, meaning: Meaning) -> None:
     """For the owner of the job; what the task did not mean to raise, for the log of the worker too."""
-    if isinstance(report, Snoozed):
-        context.log.info(str(error))
+    if meaning.snooze_s is not None:
+        context.log.info(meaning.text)
         return
-    if not isinstance(error, (RetryAfter, PermanentFailure, ShoalError)):
-        log.warning("task failed", attempt=context.attempt, exc_info=error)
-    context.log.error(report.error)
+    if meaning.is_surprise:
+        log.warning("task failed", task=context.name, attempt=context.attempt, exc_info=error)
+    context.log.error(meaning.text)
 
 
 def _cancel(held: Held) -> None:

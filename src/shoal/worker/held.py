@@ -28,6 +28,18 @@ class Claim(NamedTuple):
         return {"job_id": str(self.job_id), "task_id": str(self.task_id)}
 
 
+def new_context(claim: Claim) -> Context:
+    return Context(
+        job_id=claim.job_id,
+        task_id=claim.task_id,
+        name=claim.task_name,
+        attempt=claim.attempt,
+        max_attempts=claim.max_attempts,
+        input=claim.input,
+        needs=claim.needs or {},
+    )
+
+
 @dataclass(slots=True, eq=False)
 class Held:
     """A claim this process answers for, what its task says, and the asyncio task while it runs."""

@@ -12,16 +12,15 @@ from typing import NamedTuple, TypeVar
 import asyncpg
 import structlog
 
-from shoal.app.failures import PermanentFailure, RetryAfter, Snooze
 from shoal.ledger.connection import REPEATABLE, Row
 from shoal.ledger.pool import Ledger
 from shoal.ledger.text import storable
 from shoal.runtime.batches import Batches
 from shoal.runtime.errors import ShoalError, Unavailable
 from shoal.worker.claims import sql
-from shoal.worker.execution import TookTooLong
 from shoal.worker.held import Claim, Held
 from shoal.worker.lines import send_lines, take_lines
+from shoal.worker.meaning import Meaning
 
 log = structlog.get_logger(__name__)
 
@@ -56,21 +55,10 @@ class Snoozed(NamedTuple):
 Report = Completion | Failure | Snoozed
 
 
-def failure_of(claim: Claim, error: BaseException) -> Failure | Snoozed:
-    """What an exception means for the task: lasting, to be tried again, or (again) after a while."""
-    match error:
-        case Snooze():
-            return Snoozed(claim, error.seconds)
-        case RetryAfter():
-            return Failure(claim, str(error), retry_after_s=error.seconds)
-        case PermanentFailure():
-            return Failure(claim, str(error), permanent=True)
-        case ShoalError():
-            return Failure(claim, f"{error.code}: {error}", permanent=not isinstance(error, Unavailable))
-        case TookTooLong():
-            return Failure(claim, str(error))
-        case _:
-            return Failure(claim, ": ".join(filter(None, (type(error).__name__, str(error)))))
+def report_of(claim: Claim, meaning: Meaning) -> Failure | Snoozed:
+    if meaning.snooze_s is not None:
+        return Snoozed(claim, meaning.snooze_s)
+    return Failure(claim, meaning.text, meaning.permanent, meaning.retry_after_s)
 
 
 class Reports:

@@ -22,7 +22,9 @@ def context() -> Context:
     )
 
 
-@pytest.mark.parametrize(("said", "kept"), [(0.25, 0.25), (1, 1.0), (-1, 0.0), (7, 1.0), (float("inf"), 1.0)])
+@pytest.mark.parametrize(
+    ("said", "kept"), [(0.25, 0.25), (1, 1.0), (-1, 0.0), (7, 1.0), (float("inf"), 1.0), (float("nan"), 0.0)]
+)
 def test_progress_stays_between_nothing_and_all(context: Context, said: float, kept: float) -> None:
     context.progress(said, "on page 3")
     assert (context.fraction, context.message) == (kept, "on page 3")

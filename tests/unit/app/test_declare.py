@@ -205,3 +205,18 @@ def test_a_type_that_json_cannot_become_is_refused_where_it_is_declared(app: App
 @pytest.mark.parametrize("priority", [-101, 101, float("nan")])
 def test_a_priority_is_between_minus_a_hundred_and_a_hundred(app: App, priority: int) -> None:
     assert refusal(lambda: app.task("urgent", priority=priority)).code == "invalid_declaration"
+
+
+def test_a_task_may_ask_for_a_process_and_hold_it_to_its_memory(app: App) -> None:
+    task = app.task("heavy", run_in="process", memory_mb=512)(lambda _: None)
+    assert (task.run_in, task.memory_mb) == ("process", 512)
+    assert app.task("light")(lambda _: None).run_in == "worker"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"run_in": "thread"}, {"memory_mb": 512}, {"run_in": "process", "memory_mb": 1}],
+    ids=["nowhere", "a limit for the whole worker", "too little for Python"],
+)
+def test_where_a_task_runs_makes_sense(app: App, options: dict[str, Any]) -> None:
+    assert refusal(lambda: app.task("heavy", **options)).code == "invalid_declaration"

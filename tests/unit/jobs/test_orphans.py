@@ -22,7 +22,7 @@ from shoal.jobs.orphans import (
     token_start,
 )
 from shoal.vault.objects import Found
-from shoal.worker.execution import storage_path
+from shoal.worker.artifacts import storage_path
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 LONGEST_LEASE = timedelta(hours=1)
