@@ -6,6 +6,8 @@ ends in ``_fit`` or ``_fits``. A full disk is no refusal of ours, but people can
 whoever waits for the ledger to come back (``REPEATABLE``) waits for that as well.
 """
 
+import re
+
 import asyncpg
 
 from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge, Unavailable
@@ -17,6 +19,9 @@ KINDS: dict[str, type[ShoalError]] = {
     "SH409": Conflict,
     "SH413": TooLarge,
 }
+
+# How create_jobs says which job of a batch an error is about.
+PLACE_IN_BATCH = re.compile(r"jobs\[\d+\]: ")
 
 # U+0000 in a document, and in a text.
 NOT_STORABLE = (asyncpg.UntranslatableCharacterError, asyncpg.CharacterNotInRepertoireError)
@@ -32,7 +37,7 @@ def translate(error: asyncpg.PostgresError) -> ShoalError | None:
         what = constraint.removesuffix("_fits").removesuffix("_fit").replace("_", " ")
         return TooLarge(
             f"{what.replace(' ', '_')}_too_large",
-            f"The {what} is over the limit of the ledger (64 KiB).",
+            f"{_place_in_batch(error)}The {what} is over the limit of the ledger (64 KiB).",
             hint="Keep large values as artifacts, and pass their names.",
         )
     if isinstance(error, NOT_STORABLE):
@@ -44,3 +49,8 @@ def translate(error: asyncpg.PostgresError) -> ShoalError | None:
             hint="Make room on it: what was confirmed is kept, and what waits goes on by itself.",
         )
     return None
+
+
+def _place_in_batch(error: asyncpg.PostgresError) -> str:
+    match = PLACE_IN_BATCH.match(str(error))
+    return match.group() if match else ""

@@ -19,8 +19,8 @@ OpenClient = Callable[[str], Awaitable[LedgerClient]]
 DATABASE = "room_of_jobs"
 MAKE = f"CREATE DATABASE {DATABASE} TEMPLATE {MIGRATED} STRATEGY file_copy"
 EMPTY = (
-    "DELETE FROM jobs; DELETE FROM job_types; DELETE FROM users; DELETE FROM access_keys; "
-    "DELETE FROM shoal.deleted_jobs; DELETE FROM shoal.chores"
+    "DELETE FROM jobs; DELETE FROM idempotency_keys; DELETE FROM job_types; DELETE FROM users; "
+    "DELETE FROM access_keys; DELETE FROM shoal.deleted_jobs; DELETE FROM shoal.chores"
 )
 
 

@@ -1,12 +1,15 @@
 """Many jobs in one call: all or none, in order, with or without what they are made of."""
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import pytest
 
-from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound
+from shoal.ledger.errors import translate
+from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge
 
 from .ledger_client import OWNER, LedgerClient, graph, task
 from .races import refused
@@ -54,6 +57,81 @@ async def test_jobs_with_graphs_need_no_plan(ann: LedgerClient) -> None:
     for id_ in ids:
         job = await ann.job(id_)
         assert (job["status"], job["result"], job["phase_total"]) == ("complete", 6, [0, 3, 1])
+
+
+BIG = {"text": "a" * 70_000}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "code"),
+    [
+        ({"type": "unheard_of"}, NotFound, "unknown_job_type"),
+        ({"type": "graph", "params": BIG}, TooLarge, "job_params_too_large"),
+        ({"type": "graph", "graph": graph(task("a", "b"))}, Invalid, "invalid_graph"),
+        ({"type": "graph", "graph": graph(task("a", input=BIG))}, TooLarge, "task_input_too_large"),
+        ({"type": "graph", "unique_key": "taken"}, Conflict, "job_exists"),
+        ({"type": "graph", "run_at": "infinity"}, Invalid, "run_at_infinite"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 3, 6])
+async def test_the_first_wrong_job_is_named(
+    ann: LedgerClient, wrong: dict[str, Any], kind: type[ShoalError], code: str, place: int
+) -> None:
+    await ann.create(unique_key="taken")
+    jobs: list[dict[str, Any]] = [{"type": "graph", "params": {"n": n}} for n in range(7)]
+    jobs[place] = wrong
+    with pytest.raises(asyncpg.PostgresError) as caught:
+        await create(ann, jobs)
+    error = translate(caught.value)
+    assert (type(error), error and error.code) == (kind, code)
+    assert error is not None
+    assert error.message.startswith(f"jobs[{place}]: ")
+    assert await ann.connection.fetchval("SELECT count(*) FROM jobs") == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        7,
+        {"type": "graph", "priority": 1000},
+        {"type": "graph", "priority": "a"},
+        {"type": "graph", "run_at": "x"},
+    ],
+)
+async def test_what_is_no_job_at_all_is_named_too(ann: LedgerClient, wrong: object) -> None:
+    with pytest.raises(asyncpg.PostgresError, match=r"^jobs\[1\]: "):
+        await create(ann, [{"type": "graph"}, wrong])
+
+
+async def test_the_second_of_two_jobs_with_one_key_is_named(ann: LedgerClient) -> None:
+    with pytest.raises(asyncpg.PostgresError, match=r"^jobs\[2\]: A graph job with the key 'k' is alive"):
+        await create(ann, [{"type": "graph", "unique_key": key} for key in ("k", "l", "k", "m")])
+
+
+async def test_a_repeated_batch_returns_the_same_jobs(ann: LedgerClient) -> None:
+    batch = "SELECT create_jobs($1, $2, p_idempotency_key => $3)"
+    jobs = [{"type": "graph", "params": {"n": n}} for n in range(3)]
+
+    first = await ann.connection.fetchval(batch, jobs, OWNER, "import-1")
+    again = await ann.connection.fetchval(batch, jobs, OWNER, "import-1")
+
+    assert first == again
+    assert await ann.connection.fetchval("SELECT count(*) FROM jobs") == 3
+    for other in (jobs[:2], [*jobs[1:], jobs[0]]):
+        with refused(Conflict, "idempotency_key_reused"):
+            await ann.connection.fetchval(batch, other, OWNER, "import-1")
+    with refused(Conflict, "idempotency_key_reused"):
+        await ann.create(idempotency_key="import-1")
+
+
+async def test_a_batch_is_planned_in_time_that_grows_with_it_alone(ann: LedgerClient) -> None:
+    """Each job looks neither at its neighbours nor at what they have just been given."""
+    made = graph(task("one", input={"n": 1}), result="one")
+    ids = await create(ann, [{"type": "graph", "graph": made}] * 5_000)
+
+    turns = {row["id"]: row["turn"] for row in await ann.connection.fetch("SELECT id, turn FROM jobs")}
+    steps = {turns[later] - turns[job] for job, later in itertools.pairwise(ids)}
+    assert steps == {1_000_001}
 
 
 async def test_one_wrong_job_spoils_all(ann: LedgerClient) -> None:

@@ -165,20 +165,13 @@ DECLARE
   v_user  uuid := shoal.job_owner(p_user_id);
   v_given jsonb := jsonb_build_object('type', p_type, 'params', p_params, 'priority', p_priority,
                                       'unique_key', p_unique_key, 'run_at', p_run_at);
-  v_hash  bytea := sha256(convert_to(jsonb_build_array(v_given, p_on_conflict)::text, 'UTF8'));
+  v_known public.idempotency_keys;
   v_job   uuid;
 BEGIN
   IF p_idempotency_key IS NOT NULL THEN
-    INSERT INTO public.idempotency_keys (user_id, key, request_hash)
-    VALUES (v_user, p_idempotency_key, v_hash) ON CONFLICT DO NOTHING;
-    IF NOT FOUND THEN
-      SELECT k.job_id INTO v_job FROM public.idempotency_keys k
-       WHERE k.user_id = v_user AND k.key = p_idempotency_key AND k.request_hash = v_hash;
-      IF NOT FOUND THEN
-        PERFORM shoal.refuse('SH409', 'idempotency_key_reused',
-          'This idempotency key was used for another request.', 'Use a new key for a new request.');
-      END IF;
-      RETURN v_job;
+    v_known := shoal.take_idempotency_key(v_user, p_idempotency_key, jsonb_build_array(v_given, p_on_conflict));
+    IF v_known.key IS NOT NULL THEN
+      RETURN v_known.job_id;
     END IF;
   END IF;
   v_job := (shoal.insert_jobs(v_user, jsonb_build_array(v_given), p_on_conflict))[1];
@@ -187,12 +180,19 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid DEFAULT NULL::uuid, p_on_conflict text DEFAULT 'reject'::text) RETURNS uuid[]
+CREATE FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid DEFAULT NULL::uuid, p_on_conflict text DEFAULT 'reject'::text, p_idempotency_key text DEFAULT NULL::text) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $_$
 DECLARE
-  v_user uuid := shoal.job_owner(p_user_id);
+  v_user       uuid := shoal.job_owner(p_user_id);
+  v_known      public.idempotency_keys;
+  v_ids        uuid[];
+  v_state      text;
+  v_message    text;
+  v_code       text;
+  v_hint       text;
+  v_constraint text;
 BEGIN
   IF jsonb_typeof(p_jobs) IS DISTINCT FROM 'array' OR jsonb_array_length(p_jobs) NOT BETWEEN 1 AND 10000 THEN
     PERFORM shoal.refuse('SH400', 'wrong_number_of_jobs', 'One call starts from 1 to 10,000 jobs.');
@@ -201,7 +201,22 @@ BEGIN
     PERFORM shoal.refuse('SH403', 'graph_not_allowed', 'A user cannot say what a job is made of.',
       'Leave out the graph: a worker that has the code of the job plans it.');
   END IF;
-  RETURN shoal.insert_jobs(v_user, p_jobs, p_on_conflict);
+  IF p_idempotency_key IS NOT NULL THEN
+    v_known := shoal.take_idempotency_key(v_user, p_idempotency_key, jsonb_build_array(p_jobs, p_on_conflict));
+    IF v_known.key IS NOT NULL THEN
+      RETURN v_known.job_ids;
+    END IF;
+  END IF;
+  BEGIN
+    v_ids := shoal.insert_jobs(v_user, p_jobs, p_on_conflict);
+  EXCEPTION WHEN SQLSTATE 'SH000' OR data_exception OR integrity_constraint_violation THEN
+    GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_code = PG_EXCEPTION_DETAIL,
+      v_hint = PG_EXCEPTION_HINT, v_constraint = CONSTRAINT_NAME;
+    RAISE EXCEPTION USING ERRCODE = v_state, DETAIL = v_code, HINT = v_hint, CONSTRAINT = v_constraint,
+      MESSAGE = format('jobs[%s]: %s', shoal.first_wrong_job(v_user, p_jobs, p_on_conflict), v_message);
+  END;
+  UPDATE public.idempotency_keys SET job_ids = v_ids WHERE user_id = v_user AND key = p_idempotency_key;
+  RETURN v_ids;
 END
 $_$;
 
@@ -886,6 +901,29 @@ CREATE FUNCTION shoal.first_jobs(p_job_ids uuid[], p_tasks integer[], p_at_most 
    WHERE s.reached <= p_at_most OR s.position = 1
 $$;
 
+CREATE FUNCTION shoal.first_wrong_job(p_user_id uuid, p_jobs jsonb, p_on_conflict text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_jobs jsonb[] := ARRAY(SELECT j FROM jsonb_array_elements(p_jobs) AS j);
+  v_from int := 1;
+  v_to   int := cardinality(v_jobs);
+  v_half int;
+BEGIN
+  WHILE v_from < v_to LOOP
+    v_half := (v_from + v_to) / 2;
+    BEGIN
+      PERFORM shoal.insert_jobs(p_user_id, to_jsonb(v_jobs[v_from : v_half]), p_on_conflict);
+      v_from := v_half + 1;
+    EXCEPTION WHEN SQLSTATE 'SH000' OR data_exception OR integrity_constraint_violation THEN
+      v_to := v_half;
+    END;
+  END LOOP;
+  RETURN v_from - 1;
+END
+$$;
+
 CREATE FUNCTION shoal.forget_empty_limit(p_task_type text) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO ''
@@ -895,29 +933,32 @@ CREATE FUNCTION shoal.forget_empty_limit(p_task_type text) RETURNS void
   SELECT pg_notify('shoal_tasks', '')
 $$;
 
-CREATE FUNCTION shoal.graph_entries(p_job_ids uuid[], p_graphs jsonb[]) RETURNS TABLE(job_id uuid, task jsonb, name text, size bigint, preceding bigint, fan_in bigint, fan_out bigint)
+CREATE FUNCTION shoal.graph_entries(p_job_ids uuid[], p_graphs jsonb[]) RETURNS TABLE(nr bigint, job_id uuid, task jsonb, name text, is_result boolean, size bigint, preceding bigint, fan_in bigint, fan_out bigint)
     LANGUAGE sql STABLE
     SET search_path TO ''
+    SET enable_nestloop TO 'off'
+    SET jit TO 'off'
     AS $$
   WITH entry AS MATERIALIZED (
-    SELECT g.job_id, e.position, e.task, e.task ->> 'name' AS name,
+    SELECT g.nr, g.job_id, e.position, e.task, e.task ->> 'name' AS name,
+           e.task -> 'name' = g.graph -> 'result' AS is_result,
            CASE WHEN e.task ? 'each' THEN jsonb_array_length(e.task -> 'each') ELSE 1 END AS size
-      FROM unnest(p_job_ids, p_graphs) AS g(job_id, graph)
+      FROM unnest(p_job_ids, p_graphs) WITH ORDINALITY AS g(job_id, graph, nr)
      CROSS JOIN LATERAL jsonb_array_elements(g.graph -> 'tasks') WITH ORDINALITY AS e(task, position)
   ), need AS MATERIALIZED (
-    SELECT t.job_id, t.name, t.size, n.name AS needed
+    SELECT t.nr, t.name, t.size, n.name AS needed
       FROM entry t CROSS JOIN LATERAL jsonb_array_elements_text(nullif(t.task -> 'needs', 'null')) AS n(name)
   )
-  SELECT e.job_id, e.task, e.name, e.size,
-         coalesce(sum(e.size) OVER (PARTITION BY e.job_id ORDER BY e.position
+  SELECT e.nr, e.job_id, e.task, e.name, e.is_result, e.size,
+         coalesce(sum(e.size) OVER (PARTITION BY e.nr ORDER BY e.position
                                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::bigint,
          coalesce(i.n, 0), coalesce(o.n, 0)
     FROM entry e
-    LEFT JOIN (SELECT n.job_id, n.name, sum(needed.size)::bigint AS n FROM need n
-                 JOIN entry needed ON needed.job_id = n.job_id AND needed.name = n.needed
-                GROUP BY n.job_id, n.name) i ON i.job_id = e.job_id AND i.name = e.name
-    LEFT JOIN (SELECT n.job_id, n.needed, sum(n.size)::bigint AS n FROM need n
-                GROUP BY n.job_id, n.needed) o ON o.job_id = e.job_id AND o.needed = e.name
+    LEFT JOIN (SELECT n.nr, n.name, sum(needed.size)::bigint AS n FROM need n
+                 JOIN entry needed ON needed.nr = n.nr AND needed.name = n.needed
+                GROUP BY n.nr, n.name) i ON i.nr = e.nr AND i.name = e.name
+    LEFT JOIN (SELECT n.nr, n.needed, sum(n.size)::bigint AS n FROM need n
+                GROUP BY n.nr, n.needed) o ON o.nr = e.nr AND o.needed = e.name
 $$;
 
 CREATE FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) RETURNS SETOF uuid
@@ -942,36 +983,34 @@ CREATE FUNCTION shoal.insert_graphs(p_job_ids uuid[], p_graphs jsonb[]) RETURNS 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     SET enable_seqscan TO 'off'
-    AS $$
+    SET jit TO 'off'
+    AS $_$
 DECLARE
-  v_wrong text := (
-    SELECT w.wrong FROM unnest(p_job_ids, p_graphs) AS g(job_id, graph)
-      JOIN public.jobs j ON j.id = g.job_id
-     CROSS JOIN LATERAL shoal.wrong_in_graph(g.graph, j.phase_names) AS w(wrong)
-     WHERE w.wrong IS NOT NULL LIMIT 1);
+  v_wrong text := shoal.wrong_in_graphs(p_job_ids, p_graphs);
 BEGIN
   IF v_wrong IS NOT NULL THEN
     PERFORM shoal.refuse('SH400', 'invalid_graph', v_wrong);
   END IF;
 
   -- Jobs of one user that begin together take their turns one after the other.
+  WITH made AS MATERIALIZED (
+    SELECT e.nr, e.job_id, sum(e.size)::bigint AS size,
+           min(e.preceding + 1) FILTER (WHERE e.is_result) AS result
+      FROM shoal.graph_entries(p_job_ids, p_graphs) e GROUP BY e.nr, e.job_id
+  ), placed AS MATERIALIZED (
+    SELECT m.job_id, m.size, m.result, j.user_id, j.priority,
+           row_number() OVER turn AS place, sum(m.size) OVER turn - m.size AS before
+      FROM made m JOIN public.jobs j ON j.id = m.job_id
+    WINDOW turn AS (PARTITION BY j.user_id, j.priority ORDER BY m.nr ROWS UNBOUNDED PRECEDING)
+  ), turns AS MATERIALIZED (  -- one look for each user and priority: it sees none of the rows changed here
+    SELECT p.user_id, p.priority, shoal.next_turn(p.job_id, p.user_id, p.priority) AS begins
+      FROM placed p WHERE p.place = 1
+  )
   UPDATE public.jobs j
      SET turn = t.begins, turn_ends = t.begins + shoal.place_in_turn(t.size), result_sequence = t.result
-    FROM (
-      SELECT s.id, s.size, s.result,
-             shoal.next_turn(s.id, s.user_id, s.priority) + shoal.place_in_turn(coalesce(sum(s.size) OVER (
-               PARTITION BY s.user_id, s.priority ORDER BY s.position
-               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::bigint) AS begins
-        FROM (
-          SELECT j.id, j.user_id, j.priority, g.position, coalesce(sum(e.size), 0)::bigint AS size,
-                 min(e.preceding + 1) FILTER (WHERE e.name = g.graph ->> 'result') AS result
-            FROM unnest(p_job_ids, p_graphs) WITH ORDINALITY AS g(job_id, graph, position)
-            JOIN public.jobs j ON j.id = g.job_id
-            LEFT JOIN shoal.graph_entries(p_job_ids, p_graphs) e ON e.job_id = g.job_id
-           GROUP BY j.id, g.position, g.graph
-        ) s
-    ) t
-   WHERE j.id = t.id;
+    FROM (SELECT p.job_id, p.size, p.result, u.begins + shoal.place_in_turn(p.before::bigint) AS begins
+            FROM placed p JOIN turns u ON u.user_id = p.user_id AND u.priority = p.priority) t
+   WHERE j.id = t.job_id;
 
   INSERT INTO public.job_tasks (job_id, name, task_type, executor, sequence, phase, input, max_attempts,
     backoff_s, timeout_s, waiting_on, fan_in, fan_out, order_key)
@@ -990,8 +1029,13 @@ BEGIN
       UNION ALL
       SELECT one.number, nullif(one.input, 'null')
         FROM jsonb_array_elements(e.task -> 'each') WITH ORDINALITY AS one(input, number)
-    ) i;
+    ) i
+   ORDER BY e.nr, e.preceding, i.number;
 
+  IF NOT EXISTS (SELECT FROM unnest(p_graphs) AS g(graph)
+                  WHERE jsonb_path_exists(g.graph, '$.tasks[*].needs[*]')) THEN
+    RETURN;
+  END IF;
   INSERT INTO public.task_edges (needs, task_id, on_failure)
   SELECT n.id, t.id, coalesce(e.task ->> 'on_failure', 'fail')
     FROM shoal.graph_entries(p_job_ids, p_graphs) e
@@ -1001,7 +1045,7 @@ BEGIN
     JOIN public.job_tasks n ON n.job_id = f.job_id AND n.sequence BETWEEN f.preceding + 1 AND f.preceding + f.size
    WHERE e.fan_in > 0;
 END
-$$;
+$_$;
 
 CREATE FUNCTION shoal.insert_jobs(p_user_id uuid, p_jobs jsonb, p_on_conflict text) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1518,6 +1562,38 @@ BEGIN
 END
 $$;
 
+CREATE TABLE public.idempotency_keys (
+    user_id uuid NOT NULL,
+    key text NOT NULL,
+    request_hash bytea NOT NULL,
+    job_id uuid,
+    job_ids uuid[],
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
+);
+
+CREATE FUNCTION shoal.take_idempotency_key(p_user_id uuid, p_key text, p_request jsonb) RETURNS public.idempotency_keys
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_hash  bytea := sha256(convert_to(p_request::text, 'UTF8'));
+  v_known public.idempotency_keys;
+BEGIN
+  INSERT INTO public.idempotency_keys (user_id, key, request_hash) VALUES (p_user_id, p_key, v_hash)
+  ON CONFLICT DO NOTHING;
+  IF FOUND THEN
+    RETURN NULL;
+  END IF;
+  SELECT * INTO v_known FROM public.idempotency_keys k WHERE k.user_id = p_user_id AND k.key = p_key;
+  IF v_known.request_hash IS DISTINCT FROM v_hash THEN
+    PERFORM shoal.refuse('SH409', 'idempotency_key_reused',
+      'This idempotency key was used for another request.', 'Use a new key for a new request.');
+  END IF;
+  RETURN v_known;
+END
+$$;
+
 CREATE FUNCTION shoal.tokens_of(p_limit public.task_limits) RETURNS double precision
     LANGUAGE sql
     SET search_path TO ''
@@ -1537,76 +1613,85 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) RETURNS text
+CREATE FUNCTION shoal.wrong_in_graphs(p_job_ids uuid[], p_graphs jsonb[]) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
+    SET enable_nestloop TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
   v_wrong text;
 BEGIN
-  WITH given AS MATERIALIZED (
-    SELECT g.position, g.task, g.task ->> 'name' AS name,
-           coalesce(nullif(g.task -> 'needs', 'null'), '[]') AS needs
-      FROM jsonb_array_elements(CASE jsonb_typeof(p_graph -> 'tasks') WHEN 'array' THEN p_graph -> 'tasks'
-                                ELSE '[]' END) WITH ORDINALITY AS g(task, position)
+  WITH graph AS MATERIALIZED (
+    SELECT g.nr, g.graph, (SELECT j.phase_names FROM public.jobs j WHERE j.id = g.job_id) AS phases
+      FROM unnest(p_job_ids, p_graphs) WITH ORDINALITY AS g(job_id, graph, nr)
+  ), given AS MATERIALIZED (
+    SELECT g.nr, g.phases, t.position, t.task, t.task ->> 'name' AS name,
+           coalesce(nullif(t.task -> 'needs', 'null'), '[]') AS needs
+      FROM graph g
+     CROSS JOIN LATERAL jsonb_array_elements(CASE jsonb_typeof(g.graph -> 'tasks') WHEN 'array'
+       THEN g.graph -> 'tasks' ELSE '[]' END) WITH ORDINALITY AS t(task, position)
   ), need AS MATERIALIZED (
-    SELECT g.position, g.name, n.name AS needed
+    SELECT g.nr, g.position, g.name, n.name AS needed
       FROM given g
      CROSS JOIN LATERAL jsonb_array_elements_text(CASE jsonb_typeof(g.needs) WHEN 'array' THEN g.needs
                                                   ELSE '[]' END) AS n(name)
   ), number AS MATERIALIZED (
-    SELECT g.name, n.key,
+    SELECT g.nr, g.name, n.key,
            CASE WHEN jsonb_typeof(n.value) = 'number' THEN n.value::numeric ELSE 'NaN' END AS value
       FROM given g
-     CROSS JOIN LATERAL jsonb_each(CASE jsonb_typeof(g.task) WHEN 'object' THEN g.task ELSE '{}' END) AS n
-     WHERE n.key IN ('priority', 'max_attempts', 'backoff_s', 'timeout_s') AND n.value <> 'null'
+     CROSS JOIN LATERAL (VALUES
+       ('priority', g.task -> 'priority'), ('max_attempts', g.task -> 'max_attempts'),
+       ('backoff_s', g.task -> 'backoff_s'), ('timeout_s', g.task -> 'timeout_s')) AS n(key, value)
+     WHERE jsonb_typeof(g.task) = 'object' AND n.value <> 'null'
   ), wrong AS (
-    SELECT 1 AS rank, 'it has no list of tasks' AS what
-     WHERE jsonb_typeof(p_graph -> 'tasks') IS DISTINCT FROM 'array'
+    SELECT nr, 1 AS rank, 'it has no list of tasks' AS what FROM graph
+     WHERE jsonb_typeof(graph -> 'tasks') IS DISTINCT FROM 'array'
     UNION ALL
-    SELECT 2, 'a task has no name or no task_type, or one that is too long' FROM given
+    SELECT nr, 2, 'a task has no name or no task_type, or one that is too long' FROM given
      WHERE NOT coalesce(length(name) BETWEEN 1 AND 255, false)
         OR NOT coalesce(length(task ->> 'task_type') BETWEEN 1 AND 127, false)
     UNION ALL
-    SELECT 3, format('two tasks are named %L', name) FROM given GROUP BY name HAVING count(*) > 1
+    SELECT nr, 3, format('two tasks are named %L', name) FROM given GROUP BY nr, name HAVING count(*) > 1
     UNION ALL
-    SELECT 4, format('what task %L needs is not a list of names', name) FROM given
+    SELECT nr, 4, format('what task %L needs is not a list of names', name) FROM given
      WHERE jsonb_typeof(needs) <> 'array'
     UNION ALL
-    SELECT 5, format('task %L needs %L, which is not a task before it', n.name, n.needed)
-      FROM need n LEFT JOIN given p ON p.name = n.needed AND p.position < n.position
+    SELECT n.nr, 5, format('task %L needs %L, which is not a task before it', n.name, n.needed)
+      FROM need n LEFT JOIN given p ON p.nr = n.nr AND p.name = n.needed AND p.position < n.position
      WHERE p.name IS NULL
     UNION ALL
-    SELECT 6, format('task %L needs %L twice', name, needed) FROM need GROUP BY name, needed HAVING count(*) > 1
+    SELECT nr, 6, format('task %L needs %L twice', name, needed) FROM need
+     GROUP BY nr, name, needed HAVING count(*) > 1
     UNION ALL
-    SELECT 7, format('task %L is in the phase %L, which the job does not have', name, task ->> 'phase')
-      FROM given WHERE NOT task ->> 'phase' = ANY (p_phases)
+    SELECT nr, 7, format('task %L is in the phase %L, which the job does not have', name, task ->> 'phase')
+      FROM given WHERE NOT task ->> 'phase' = ANY (phases)
     UNION ALL
-    SELECT 8, format('task %L cannot be a plan', name) FROM given WHERE task ->> 'task_type' LIKE 'plan:%'
+    SELECT nr, 8, format('task %L cannot be a plan', name) FROM given WHERE task ->> 'task_type' LIKE 'plan:%'
     UNION ALL
-    SELECT 9, format('on_failure of task %L is not fail, skip or ignore', name) FROM given
+    SELECT nr, 9, format('on_failure of task %L is not fail, skip or ignore', name) FROM given
      WHERE task ->> 'on_failure' NOT IN ('fail', 'skip', 'ignore')
     UNION ALL
-    SELECT 10, format('the executor of task %L is not worker, fleet or mesh', name) FROM given
+    SELECT nr, 10, format('the executor of task %L is not worker, fleet or mesh', name) FROM given
      WHERE task ->> 'executor' NOT IN ('worker', 'fleet', 'mesh')
     UNION ALL
-    SELECT 11, format('max_attempts of task %L is not a whole number from 1 to 100', name) FROM number
+    SELECT nr, 11, format('max_attempts of task %L is not a whole number from 1 to 100', name) FROM number
      WHERE key = 'max_attempts' AND NOT (value BETWEEN 1 AND 100 AND value % 1 = 0)
     UNION ALL
-    SELECT 12, format('%s of task %L is not a number of seconds', key, name) FROM number
+    SELECT nr, 12, format('%s of task %L is not a number of seconds', key, name) FROM number
      WHERE key IN ('backoff_s', 'timeout_s') AND NOT (value = 0 OR value BETWEEN 0.000001 AND 1000000000)
     UNION ALL
-    SELECT 13, format('priority of task %L is not a whole number from -100 to 100', name) FROM number
+    SELECT nr, 13, format('priority of task %L is not a whole number from -100 to 100', name) FROM number
      WHERE key = 'priority' AND NOT (value BETWEEN -100 AND 100 AND value % 1 = 0)
     UNION ALL
-    SELECT 14, format('each of task %L is not a list of inputs', name) FROM given
+    SELECT nr, 14, format('each of task %L is not a list of inputs', name) FROM given
      WHERE jsonb_typeof(task -> 'each') <> 'array'
     UNION ALL
-    SELECT 15, format('the result is task %L, which the graph does not have as one task', p_graph ->> 'result')
-     WHERE p_graph ->> 'result' IS NOT NULL
-       AND NOT EXISTS (SELECT FROM given WHERE name = p_graph ->> 'result' AND NOT task ? 'each')
+    SELECT g.nr, 15, format('the result is task %L, which the graph does not have as one task', g.graph ->> 'result')
+      FROM graph g LEFT JOIN given t ON t.nr = g.nr AND t.name = g.graph ->> 'result' AND NOT t.task ? 'each'
+     WHERE g.graph ->> 'result' IS NOT NULL AND t.name IS NULL
   )
-  SELECT 'The graph is not valid: ' || what || '.' INTO v_wrong FROM wrong ORDER BY rank LIMIT 1;
+  SELECT 'The graph is not valid: ' || what || '.' INTO v_wrong FROM wrong ORDER BY nr, rank LIMIT 1;
   RETURN v_wrong;
 END
 $$;
@@ -1623,15 +1708,6 @@ CREATE TABLE public.access_keys (
     CONSTRAINT access_keys_kind_check CHECK ((kind = ANY (ARRAY['service'::text, 'worker'::text]))),
     CONSTRAINT access_keys_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'::text)),
     CONSTRAINT access_keys_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
-);
-
-CREATE TABLE public.idempotency_keys (
-    user_id uuid NOT NULL,
-    key text NOT NULL,
-    request_hash bytea NOT NULL,
-    job_id uuid,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
 );
 
 CREATE TABLE public.job_artifacts (
@@ -1972,9 +2048,9 @@ REVOKE ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id 
 GRANT ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id uuid, p_priority integer, p_unique_key text, p_on_conflict text, p_run_at timestamp with time zone, p_idempotency_key text) TO authenticated;
 GRANT ALL ON FUNCTION public.create_job(p_type text, p_params jsonb, p_user_id uuid, p_priority integer, p_unique_key text, p_on_conflict text, p_run_at timestamp with time zone, p_idempotency_key text) TO service_role;
 
-REVOKE ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text) TO authenticated;
-GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text) TO service_role;
+REVOKE ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text, p_idempotency_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text, p_idempotency_key text) TO authenticated;
+GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text, p_idempotency_key text) TO service_role;
 
 REVOKE ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) TO service_role;
@@ -2063,6 +2139,8 @@ GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_cl
 
 REVOKE ALL ON FUNCTION shoal.first_jobs(p_job_ids uuid[], p_tasks integer[], p_at_most integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.first_wrong_job(p_user_id uuid, p_jobs jsonb, p_on_conflict text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.forget_empty_limit(p_task_type text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.graph_entries(p_job_ids uuid[], p_graphs jsonb[]) FROM PUBLIC;
@@ -2139,11 +2217,13 @@ REVOKE ALL ON FUNCTION shoal.spend_tokens(p_places tid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.spread_failure(p_task_ids uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.take_idempotency_key(p_user_id uuid, p_key text, p_request jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.tokens_of(p_limit public.task_limits) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.wake_for_limits() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION shoal.wrong_in_graph(p_graph jsonb, p_phases text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION shoal.wrong_in_graphs(p_job_ids uuid[], p_graphs jsonb[]) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_keys TO service_role;
 

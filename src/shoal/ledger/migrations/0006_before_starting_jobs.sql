@@ -13,12 +13,14 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
           IS DISTINCT FROM (excluded.version, excluded.params_schema, excluded.phases)
 $$;
 
--- What a client's idempotency key stood for. Nobody reads it but create_job.
+-- What a client's idempotency key stood for: a job, or a batch of them. Nobody reads it but create_job and
+-- create_jobs.
 CREATE TABLE public.idempotency_keys (
   user_id       uuid NOT NULL,
   key           text NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
   request_hash  bytea NOT NULL,
   job_id        uuid REFERENCES public.jobs (id) ON DELETE CASCADE,
+  job_ids       uuid[],
   created_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (user_id, key)
 );
@@ -162,6 +164,27 @@ LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
     JOIN public.jobs j ON j.id = g.job_id
 $$;
 
+-- Take a key for a request; returns what was made for it before, or NULL when it is new.
+CREATE FUNCTION shoal.take_idempotency_key(p_user_id uuid, p_key text, p_request jsonb)
+RETURNS public.idempotency_keys LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_hash  bytea := sha256(convert_to(p_request::text, 'UTF8'));
+  v_known public.idempotency_keys;
+BEGIN
+  INSERT INTO public.idempotency_keys (user_id, key, request_hash) VALUES (p_user_id, p_key, v_hash)
+  ON CONFLICT DO NOTHING;
+  IF FOUND THEN
+    RETURN NULL;
+  END IF;
+  SELECT * INTO v_known FROM public.idempotency_keys k WHERE k.user_id = p_user_id AND k.key = p_key;
+  IF v_known.request_hash IS DISTINCT FROM v_hash THEN
+    PERFORM shoal.refuse('SH409', 'idempotency_key_reused',
+      'This idempotency key was used for another request.', 'Use a new key for a new request.');
+  END IF;
+  RETURN v_known;
+END
+$$;
+
 -- create_job: start a job of a registered type; returns its id. May be called inside the caller's own
 -- transaction. It begins with one plan task, which a worker of the app that registered the type runs.
 --   p_user_id       for whom; a user can only start jobs for themselves and leaves it out
@@ -179,20 +202,13 @@ DECLARE
   v_user  uuid := shoal.job_owner(p_user_id);
   v_given jsonb := jsonb_build_object('type', p_type, 'params', p_params, 'priority', p_priority,
                                       'unique_key', p_unique_key, 'run_at', p_run_at);
-  v_hash  bytea := sha256(convert_to(jsonb_build_array(v_given, p_on_conflict)::text, 'UTF8'));
+  v_known public.idempotency_keys;
   v_job   uuid;
 BEGIN
   IF p_idempotency_key IS NOT NULL THEN
-    INSERT INTO public.idempotency_keys (user_id, key, request_hash)
-    VALUES (v_user, p_idempotency_key, v_hash) ON CONFLICT DO NOTHING;
-    IF NOT FOUND THEN
-      SELECT k.job_id INTO v_job FROM public.idempotency_keys k
-       WHERE k.user_id = v_user AND k.key = p_idempotency_key AND k.request_hash = v_hash;
-      IF NOT FOUND THEN
-        PERFORM shoal.refuse('SH409', 'idempotency_key_reused',
-          'This idempotency key was used for another request.', 'Use a new key for a new request.');
-      END IF;
-      RETURN v_job;
+    v_known := shoal.take_idempotency_key(v_user, p_idempotency_key, jsonb_build_array(v_given, p_on_conflict));
+    IF v_known.key IS NOT NULL THEN
+      RETURN v_known.job_id;
     END IF;
   END IF;
   v_job := (shoal.insert_jobs(v_user, jsonb_build_array(v_given), p_on_conflict))[1];
@@ -201,15 +217,48 @@ BEGIN
 END
 $$;
 
--- create_jobs: start many jobs in one call, all of them or none; returns their ids in the order given.
+-- Which of these jobs is the first that cannot be inserted (the first is 0), when they cannot all be. Each
+-- half that can be is kept for those behind it, so it costs no more than inserting them all; the caller
+-- raises an error, and nothing of it stays.
+CREATE FUNCTION shoal.first_wrong_job(p_user_id uuid, p_jobs jsonb, p_on_conflict text) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_jobs jsonb[] := ARRAY(SELECT j FROM jsonb_array_elements(p_jobs) AS j);
+  v_from int := 1;
+  v_to   int := cardinality(v_jobs);
+  v_half int;
+BEGIN
+  WHILE v_from < v_to LOOP
+    v_half := (v_from + v_to) / 2;
+    BEGIN
+      PERFORM shoal.insert_jobs(p_user_id, to_jsonb(v_jobs[v_from : v_half]), p_on_conflict);
+      v_from := v_half + 1;
+    EXCEPTION WHEN SQLSTATE 'SH000' OR data_exception OR integrity_constraint_violation THEN
+      v_to := v_half;
+    END;
+  END LOOP;
+  RETURN v_from - 1;
+END
+$$;
+
+-- create_jobs: start many jobs in one call, all of them or none; returns their ids in the order given. An
+-- error says which job it is about, as in jobs[17]; the first is jobs[0].
 --   p_jobs  [{type, params?, priority?, unique_key?, run_at?, graph?}, …], at most 10,000
 --   graph   what the job is made of (0009), from a service whose code has worked it out: the job then
 --           needs no plan task
--- The other parameters are those of create_job.
-CREATE FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid DEFAULT NULL, p_on_conflict text DEFAULT 'reject')
-RETURNS uuid[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+-- The other parameters are those of create_job; the idempotency key is one for all.
+CREATE FUNCTION public.create_jobs(
+  p_jobs jsonb, p_user_id uuid DEFAULT NULL, p_on_conflict text DEFAULT 'reject', p_idempotency_key text DEFAULT NULL
+) RETURNS uuid[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
-  v_user uuid := shoal.job_owner(p_user_id);
+  v_user       uuid := shoal.job_owner(p_user_id);
+  v_known      public.idempotency_keys;
+  v_ids        uuid[];
+  v_state      text;
+  v_message    text;
+  v_code       text;
+  v_hint       text;
+  v_constraint text;
 BEGIN
   IF jsonb_typeof(p_jobs) IS DISTINCT FROM 'array' OR jsonb_array_length(p_jobs) NOT BETWEEN 1 AND 10000 THEN
     PERFORM shoal.refuse('SH400', 'wrong_number_of_jobs', 'One call starts from 1 to 10,000 jobs.');
@@ -218,7 +267,22 @@ BEGIN
     PERFORM shoal.refuse('SH403', 'graph_not_allowed', 'A user cannot say what a job is made of.',
       'Leave out the graph: a worker that has the code of the job plans it.');
   END IF;
-  RETURN shoal.insert_jobs(v_user, p_jobs, p_on_conflict);
+  IF p_idempotency_key IS NOT NULL THEN
+    v_known := shoal.take_idempotency_key(v_user, p_idempotency_key, jsonb_build_array(p_jobs, p_on_conflict));
+    IF v_known.key IS NOT NULL THEN
+      RETURN v_known.job_ids;
+    END IF;
+  END IF;
+  BEGIN
+    v_ids := shoal.insert_jobs(v_user, p_jobs, p_on_conflict);
+  EXCEPTION WHEN SQLSTATE 'SH000' OR data_exception OR integrity_constraint_violation THEN
+    GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_code = PG_EXCEPTION_DETAIL,
+      v_hint = PG_EXCEPTION_HINT, v_constraint = CONSTRAINT_NAME;
+    RAISE EXCEPTION USING ERRCODE = v_state, DETAIL = v_code, HINT = v_hint, CONSTRAINT = v_constraint,
+      MESSAGE = format('jobs[%s]: %s', shoal.first_wrong_job(v_user, p_jobs, p_on_conflict), v_message);
+  END;
+  UPDATE public.idempotency_keys SET job_ids = v_ids WHERE user_id = v_user AND key = p_idempotency_key;
+  RETURN v_ids;
 END
 $$;
 
