@@ -45,10 +45,10 @@ class RawClient:
         self._socket.transport.resume_reading()
         return await self.ended() in (DisconnectCode.SLOW, DisconnectCode.WRITE_ERROR, NO_CLOSE)
 
-    async def hear(self) -> dict[str, Any]:
+    async def hear(self, *, deadline_s: float = DEADLINE_S) -> dict[str, Any]:
         """The next message, be it alone in its frame or not."""
         if not self._heard:
-            async with asyncio.timeout(DEADLINE_S):
+            async with asyncio.timeout(deadline_s):
                 frame = await self._socket.recv()
             self._heard += [json.loads(line) for line in str(frame).split("\n")]
         return self._heard.pop(0)
