@@ -1,7 +1,7 @@
 """What the ledger should make of a graph, in thirty lines of rules instead of SQL.
 
-Each step does to plain values what one function of the ledger does to rows, one task at a time and with
-everything recounted. A test drives both and compares.
+Each step does to plain values what one function of the ledger does to rows, with everything recounted.
+A test drives both and compares.
 """
 
 from collections.abc import Iterable, Mapping
@@ -57,21 +57,30 @@ class GraphModel:
         self.tasks[name].status = "claimed"
         self.tasks[name].attempts += 1
 
-    def complete(self, name: str) -> None:
-        self.tasks[name].status = "complete"
+    def complete(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.tasks[name].status = "complete"
 
-    def release(self, name: str) -> None:
-        self.tasks[name].status = "pending"
-        self.tasks[name].attempts -= 1
+    def release(self, names: Iterable[str]) -> None:
+        """Also what snoozing does, but for the pause."""
+        for name in names:
+            self.tasks[name].status = "pending"
+            self.tasks[name].attempts -= 1
 
-    def fail(self, name: str, *, permanent: bool) -> None:
-        """Also what the reclaim of a silent worker's task does, which is never permanent by itself."""
-        task = self.tasks[name]
-        if task.attempts < task.max_attempts and not permanent:
-            task.status = "pending"
-        else:
-            task.status = "failed"
-            self._spread({name: "failed"})
+    def fail(self, names: Iterable[str], *, permanent: bool) -> None:
+        """Also what the reclaim of a silent worker's tasks does, which is never permanent by itself.
+
+        Those that fail together spread together: what needs one of them directly fails, whatever way
+        round the others it is reached as well.
+        """
+        failed = {}
+        for name in names:
+            task = self.tasks[name]
+            if task.attempts < task.max_attempts and not permanent:
+                task.status = "pending"
+            else:
+                task.status = failed[name] = "failed"
+        self._spread(failed)
 
     # What people do
 
@@ -89,7 +98,7 @@ class GraphModel:
     def retry(self, names: Iterable[str]) -> set[str]:
         """Put these back, but for those that need what stays failed; returns which."""
         again = {name for name in names if self.tasks[name].status in ENDED_BADLY}
-        while stuck := {name for name in again if self._failed_needs(name) - again}:
+        while stuck := {name for name in again if self.failed_needs(name) - again}:
             again -= stuck
         for name in again:
             self.tasks[name].status = "pending"
@@ -105,7 +114,7 @@ class GraphModel:
                 found.add(other.name)
         return found
 
-    def _failed_needs(self, name: str) -> set[str]:
+    def failed_needs(self, name: str) -> set[str]:
         task = self.tasks[name]
         return set() if task.on_failure == "ignore" else set(task.needs) & self.named(*ENDED_BADLY)
 

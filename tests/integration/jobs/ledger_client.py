@@ -20,6 +20,12 @@ Graph = dict[str, Any]
 REGISTER = "SELECT shoal.register_job_type($1, '1', '{}', $2)"
 TASKS_OF_JOB = "SELECT * FROM job_tasks WHERE job_id = $1 ORDER BY sequence"
 
+# How a client written from the seed adds an artifact: without a claim token, with a link it has signed.
+INSERT_AS_THE_SEED = """
+INSERT INTO job_artifacts (job_id, task_id, artifact_type, storage_path, public_url, file_size_bytes,
+  duration_seconds) VALUES ($1, $2, 'audio_mp3', $3, 'https://example.org/signed', 123, 180)
+"""
+
 SILENCE = (
     """UPDATE job_tasks SET claimed_at = claimed_at - interval '2 hours'
         WHERE status = 'claimed' AND ($1::uuid[] IS NULL OR id = ANY ($1))""",
@@ -164,6 +170,17 @@ class LedgerClient:
                 claim_tokens=[claim.token for claim in claims],
             )
         )
+
+    async def snooze(self, *claims: Claim, after_s: float) -> list[str]:
+        rows = await sql.snooze_tasks.rows(
+            self.connection,
+            worker_id=self.worker,
+            task_ids=[claim.task_id for claim in claims],
+            claim_tokens=[claim.token for claim in claims],
+            after_s=[after_s] * len(claims),
+        )
+        verdicts = {row["task_id"]: str(row["verdict"]) for row in rows}
+        return [verdicts[claim.task_id] for claim in claims]
 
     async def add_artifact(self, claim: Claim, path: str) -> bool:
         row = {"name": path, "artifact_type": "text", "storage_path": path, "file_size_bytes": 1}

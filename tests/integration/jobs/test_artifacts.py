@@ -8,13 +8,8 @@ from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import Conflict
 from shoal.worker.held import Claim
 
-from .ledger_client import OWNER, LedgerClient, graph, task
+from .ledger_client import INSERT_AS_THE_SEED, OWNER, LedgerClient, graph, task
 from .races import refused
-
-SEEDS_INSERT = """
-INSERT INTO job_artifacts (job_id, task_id, artifact_type, storage_path, public_url, file_size_bytes,
-  duration_seconds) VALUES ($1, $2, 'audio_mp3', $3, 'https://example.org/signed', 123, 180)
-"""
 
 
 async def seen(ledger: Ledger, job: UUID) -> list[str]:
@@ -30,7 +25,7 @@ async def insert_as_service(client: LedgerClient, claim: Claim, path: str) -> No
     """The direct insert of a client written from the seed: no claim token, and a signed link."""
     async with client.connection.transaction():
         await client.connection.execute("SET LOCAL ROLE service_role")
-        await client.connection.execute(SEEDS_INSERT, claim.job_id, claim.task_id, path)
+        await client.connection.execute(INSERT_AS_THE_SEED, claim.job_id, claim.task_id, path)
 
 
 async def test_an_artifact_is_hidden_until_its_task_completes(ann: LedgerClient, ledger: Ledger) -> None:

@@ -4,29 +4,34 @@ PostgREST calls ``rpc('f', {p_x: 1})`` as ``SELECT * FROM f(p_x => 1)`` in a tra
 the role and the claims of the token set.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
+import msgspec
 import pytest
 
 from shoal.ledger.connection import Row
 
-from .ledger_client import OWNER, LedgerClient, graph, task
+from .ledger_client import INSERT_AS_THE_SEED, OWNER, LedgerClient, graph, task
 
-AS_SERVICE = """
-SELECT set_config('role', 'service_role', true),
-       set_config('request.jwt.claims', '{"role": "service_role"}', true)
-"""
+ACT_AS = "SELECT set_config('role', $1, true), set_config('request.jwt.claims', $2, true)"
+SERVICE = {"role": "service_role"}
 
 
 class SeedClient:
     """What the seed's TypeScript does, call by call."""
 
-    def __init__(self, client: LedgerClient, worker_id: str = "worker-host-1") -> None:
+    def __init__(
+        self,
+        client: LedgerClient,
+        worker_id: str = "worker-host-1",
+        claims: Mapping[str, str] = SERVICE,
+    ) -> None:
         self.connection = client.connection
         self.worker_id = worker_id
+        self.claims = claims
 
     async def rpc(self, function: str, **given: Any) -> list[Row]:
         named = ", ".join(f"{name} => ${number}" for number, name in enumerate(given, start=1))
@@ -35,7 +40,8 @@ class SeedClient:
 
     async def run(self, statement: str, *values: Any) -> list[Row]:
         async with self.connection.transaction():
-            await self.connection.execute(AS_SERVICE)
+            claims = msgspec.json.encode(self.claims).decode()
+            await self.connection.execute(ACT_AS, self.claims["role"], claims)
             return list(await self.connection.fetch(statement, *values))
 
     async def claim(self, at_most: int, types: Sequence[str] = ("text_generation",)) -> list[Row]:
@@ -65,10 +71,23 @@ class SeedClient:
         job: UUID = row["id"]
         return job
 
+    async def artifacts(self, job: UUID) -> list[tuple[str, str | None]]:
+        """What can be seen of a job's artifacts, and the links stored with them."""
+        rows = await self.run(
+            "SELECT storage_path, public_url FROM job_artifacts WHERE job_id = $1 ORDER BY 1", job
+        )
+        return [(row["storage_path"], row["public_url"]) for row in rows]
+
 
 @pytest.fixture
 def seed(ann: LedgerClient) -> SeedClient:
     return SeedClient(ann)
+
+
+@pytest.fixture
+def owner(ann: LedgerClient) -> SeedClient:
+    """A browser with the token of the user whose jobs these are."""
+    return SeedClient(ann, claims={"role": "authenticated", "sub": str(OWNER)})
 
 
 async def test_the_whole_way_of_a_job(ann: LedgerClient, seed: SeedClient) -> None:
@@ -175,6 +194,47 @@ async def test_a_claim_under_a_token_of_ones_own_can_be_repeated(seed: SeedClien
 async def test_what_is_not_there_is_not_held(seed: SeedClient) -> None:
     for function in ("heartbeat_task", "complete_task", "fail_task"):
         assert not await seed.says_yes(function, uuid4()), function
+
+
+async def test_an_artifact_is_inserted_directly_and_shown_when_its_task_completes(
+    seed: SeedClient, owner: SeedClient
+) -> None:
+    job = await seed.start_job(["audio_generation"])
+    (row,) = await seed.claim(1, ["audio_generation"])
+    path = f"{OWNER}/{job}/audio/chapter1.mp3"
+    await seed.run(INSERT_AS_THE_SEED, job, row["id"], path)
+    assert await owner.artifacts(job) == []
+
+    assert await seed.says_yes("complete_task", row["id"], p_output={"success": True})
+
+    assert await owner.artifacts(job) == [(path, None)]
+
+
+async def test_of_several_attempts_the_artifacts_of_the_one_that_completed_are_shown(
+    ann: LedgerClient, seed: SeedClient, owner: SeedClient
+) -> None:
+    job = await seed.start_job(["audio_generation"])
+    for attempt in (1, 2):
+        (row,) = await seed.claim(1, ["audio_generation"])
+        await seed.run(INSERT_AS_THE_SEED, job, row["id"], f"{attempt}.mp3")
+        function = "fail_task" if attempt == 1 else "complete_task"
+        assert await seed.says_yes(function, row["id"])
+        await ann.let_delays_pass()
+    assert await owner.artifacts(job) == [("2.mp3", None)]
+
+
+async def test_the_service_starts_jobs_for_users_and_users_for_themselves(
+    ann: LedgerClient, seed: SeedClient, owner: SeedClient
+) -> None:
+    await ann.register("nuclear_v2")
+    given = {"p_type": "nuclear_v2", "p_params": {"systems": ["vedic"]}}
+    (by_service,) = await seed.rpc("create_job", **given, p_user_id=OWNER)
+    (by_owner,) = await owner.rpc("create_job", **given)
+
+    seen = await owner.run("SELECT id, status, params, progress ->> 'phase' AS phase FROM jobs ORDER BY id")
+    assert [tuple(row) for row in seen] == [
+        (row["create_job"], "queued", given["p_params"], "queued") for row in (by_service, by_owner)
+    ]
 
 
 @pytest.mark.parametrize("role", ["anon", "authenticated"])

@@ -1,20 +1,6 @@
 """Putting a task off that has not failed: no attempt is burned, and only its holder can."""
 
-from collections.abc import Sequence
-
-from shoal.worker.held import Claim
-
 from .ledger_client import LedgerClient, graph, task
-
-SNOOZE = "SELECT * FROM shoal.snooze_tasks($1, $2, $3, $4)"
-
-
-async def snooze(client: LedgerClient, claims: Sequence[Claim], after_s: float) -> list[str]:
-    ids = [claim.task_id for claim in claims]
-    tokens = [claim.token for claim in claims]
-    rows = await client.connection.fetch(SNOOZE, client.worker, ids, tokens, [after_s] * len(ids))
-    verdicts = {row["task_id"]: str(row["verdict"]) for row in rows}
-    return [verdicts[claim.task_id] for claim in claims]
 
 
 async def test_a_snoozed_task_comes_back_with_all_its_attempts(ann: LedgerClient) -> None:
@@ -22,7 +8,7 @@ async def test_a_snoozed_task_comes_back_with_all_its_attempts(ann: LedgerClient
     for _ in range(3):
         claim = await ann.claim_one()
         await ann.heartbeat(claim, progress=0.5)
-        assert await snooze(ann, [claim], 1000) == ["snoozed"]
+        assert await ann.snooze(claim, after_s=1000) == ["snoozed"]
         assert await ann.claim(9) == []
         assert (await ann.task(job.tasks["a"]))["attempts"] == 0
         await ann.let_delays_pass()
@@ -32,10 +18,10 @@ async def test_a_snoozed_task_comes_back_with_all_its_attempts(ann: LedgerClient
 async def test_only_its_holder_can_put_it_off(ann: LedgerClient, bob: LedgerClient) -> None:
     await ann.start(graph(task("a")))
     claim = await ann.claim_one()
-    assert await snooze(bob, [claim], 10) == ["lease_lost"]
+    assert await bob.snooze(claim, after_s=10) == ["lease_lost"]
     await ann.let_leases_run_out()
     await ann.reclaim()
-    assert await snooze(ann, [claim], 10) == ["lease_lost"]
+    assert await ann.snooze(claim, after_s=10) == ["lease_lost"]
     assert await bob.claim(9) != []
 
 
@@ -43,5 +29,5 @@ async def test_nonsense_is_no_pause_or_a_year(ann: LedgerClient) -> None:
     await ann.start(graph(task("a"), task("b"), task("c")))
     a, b, c = await ann.claim(3)
     for claim, after_s in ((a, float("nan")), (b, -5.0), (c, float("inf"))):
-        assert await snooze(ann, [claim], after_s) == ["snoozed"]
+        assert await ann.snooze(claim, after_s=after_s) == ["snoozed"]
     assert {claim.task_name for claim in await ann.claim(9)} == {"a", "b"}
