@@ -21,6 +21,12 @@ that need it take `Authorization: Bearer …` with a user's token or a key
 ([keys and tokens](../how-to/keys-and-tokens.md)). Bodies are JSON with `Content-Type: application/json`.
 Every error is a [Problem](#problem) with a stable [code](errors.md)."""
 
+NEEDED = {
+    frozenset(): "Open to everybody.",
+    frozenset({"token", "key"}): "Needs a token or a key.",
+    frozenset({"centrifugo"}): "Only Centrifugo may ask: it shows the secret it shares with the sentinels.",
+}
+
 Schema = Mapping[str, Any]
 
 
@@ -48,6 +54,10 @@ async def published() -> Schema:
                 "vault_url": Path(folder).as_uri(),
                 "vault_link_secret": "0" * 32,
                 "vault_link_url": "http://localhost",
+                "centrifugo_url": "http://localhost:9",
+                "centrifugo_api_key": "none",
+                "centrifugo_token_secret": "0" * 32,
+                "centrifugo_proxy_secret": "none",
             },
             environ={},
             file=empty_file(Path(folder)),
@@ -75,7 +85,7 @@ def operations(description: Schema) -> Iterator[tuple[str, str, Schema]]:
 
 
 def operation_text(method: str, path: str, operation: Schema) -> str:
-    needs = "Needs a token or a key." if operation.get("security") else "Open to everybody."
+    needs = NEEDED[frozenset(name for one in operation.get("security") or () for name in one)]
     about = " ".join(
         f"{one.rstrip('.')}." for one in (operation.get("summary"), operation.get("description")) if one
     )

@@ -52,10 +52,25 @@ def build() -> None:
     subprocess.run([go, "install", MODULE], check=True, timeout=BUILD_S, env=environment)
 
 
+def check_configuration(file: Path, environment: Mapping[str, str]) -> None:
+    """Raises when it has a key that Centrifugo does not know."""
+    command = [str(centrifugo_binary()), "checkconfig", "--strict", "-c", str(file)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
 class Centrifugo:
     """``start``, ``stop`` and ``kill`` it; the port stays the same."""
 
-    def __init__(self, folder: Path, configuration: Mapping[str, Any], *, api_key: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        configuration: Mapping[str, Any],
+        *,
+        api_key: str,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._environment = {**os.environ, **(environment or {})}
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.client_url = f"ws://127.0.0.1:{self.port}/connection/websocket"
@@ -81,10 +96,7 @@ class Centrifugo:
         return self._process.pid
 
     def check_configuration(self) -> None:
-        """Raises when it has a key that Centrifugo does not know."""
-        command = [str(centrifugo_binary()), "checkconfig", "--strict", "-c", str(self._file)]
-        checked = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert checked.returncode == 0, checked.stdout + checked.stderr
+        check_configuration(self._file, self._environment)
 
     async def start(self) -> None:
         self._launch()
@@ -124,6 +136,7 @@ class Centrifugo:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self._file.parent,
+                env=self._environment,
             )
 
     async def _answers(self, client: httpx.AsyncClient) -> bool:

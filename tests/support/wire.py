@@ -1,18 +1,22 @@
-"""A wire between a client and a PostgreSQL server that breaks when a test wants it to."""
+"""A wire between a client and a server that breaks when a test wants it to."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 BLOCK = 65536
+
+Reach = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+"""How the far end is reached."""
 
 
 class Wire:
     """Passes bytes both ways, on any number of connections."""
 
-    def __init__(self, socket: str) -> None:
-        self._socket = socket
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
         self._is_cut = False
         self._fatal: bytes | None = None
         self._open: set[asyncio.StreamWriter] = set()
@@ -38,7 +42,7 @@ class Wire:
         if self._is_cut:
             writer.transport.abort()
             return
-        server_reader, server_writer = await asyncio.open_unix_connection(self._socket)
+        server_reader, server_writer = await self._reach()
         doomed = asyncio.Event()
         both = {writer, server_writer}
         self._open |= both
@@ -83,17 +87,32 @@ class Wire:
 
 @asynccontextmanager
 async def wire_to(database_url: str) -> AsyncIterator[tuple[Wire, str]]:
-    """A wire to the server of this URL, and the URL of its near end."""
+    """A wire to the PostgreSQL server of this URL, and the URL of its near end."""
     parts = urlsplit(database_url)
     folder = parse_qs(parts.query)["host"][0]
     port = parse_qs(parts.query).get("port", ["5432"])[0]
-    wire = Wire(f"{folder}/.s.PGSQL.{port}")
-    server = await asyncio.start_server(wire.carry, "127.0.0.1", 0)
-    near = server.sockets[0].getsockname()[1]
-    user = parts.netloc.rpartition("@")[0]
-    netloc = f"{user}@127.0.0.1:{near}" if user else f"127.0.0.1:{near}"
-    try:
+    socket = f"{folder}/.s.PGSQL.{port}"
+    async with strung(partial(asyncio.open_unix_connection, socket)) as (wire, near):
+        user = parts.netloc.rpartition("@")[0]
+        netloc = f"{user}@127.0.0.1:{near}" if user else f"127.0.0.1:{near}"
         yield wire, urlunsplit((parts.scheme, netloc, parts.path, "sslmode=disable", ""))
+
+
+@asynccontextmanager
+async def wire_to_web(url: str) -> AsyncIterator[tuple[Wire, str]]:
+    """A wire to the server at ``http://host:port``, and the URL of its near end."""
+    parts = urlsplit(url)
+    async with strung(partial(asyncio.open_connection, parts.hostname, parts.port)) as (wire, near):
+        yield wire, f"http://127.0.0.1:{near}"
+
+
+@asynccontextmanager
+async def strung(reach: Reach) -> AsyncIterator[tuple[Wire, int]]:
+    """A wire, and the port of its near end."""
+    wire = Wire(reach)
+    server = await asyncio.start_server(wire.carry, "127.0.0.1", 0)
+    try:
+        yield wire, server.sockets[0].getsockname()[1]
     finally:
         server.close()
         wire.cut()

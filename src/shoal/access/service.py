@@ -44,6 +44,11 @@ class Access:
             await self._remember(principal)
         return principal
 
+    async def knows_user(self, user_id: UUID) -> bool:
+        """Whether somebody with this id has ever proven it, and was not removed since."""
+        async with self._ledger.connection() as connection:
+            return await store.knows_user(connection, user_id)
+
     async def issue_key(self, kind: KeyKind, name: str) -> IssuedKey:
         require_key_name(name)
         async with self._ledger.transaction() as connection:

@@ -16,6 +16,11 @@ async def remember_user(connection: Connection, user_id: UUID, name: str) -> Non
     await sql.remember_user.run(connection, user_id=user_id, name=name)
 
 
+async def knows_user(connection: Connection, user_id: UUID) -> bool:
+    known: bool = await sql.knows_user.value(connection, user_id=user_id)
+    return known
+
+
 async def find_key(connection: Connection, key_id: UUID) -> StoredKey | None:
     row = await sql.find_key.row(connection, key_id=key_id)
     return None if row is None else msgspec.convert(dict(row), StoredKey)

@@ -11,6 +11,7 @@ from litestar.openapi.plugins import JsonRenderPlugin, OpenAPIRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme, Server
 
 from shoal.api.docs_page import CONTENT_SECURITY_POLICY, render_docs
+from shoal.beacon.configuration import PROXY_SECRET_HEADER
 from shoal.wire.problems import MEDIA_TYPE, Problem
 
 # Either of them opens what is not open.
@@ -29,6 +30,12 @@ SCHEMES = Components(
             scheme="bearer",
             bearer_format="shoal_<kind>_<id>_<secret>",
             description="The key of a service or a worker, as 'shoal key issue' prints it.",
+        ),
+        "centrifugo": SecurityScheme(
+            type="apiKey",
+            name=PROXY_SECRET_HEADER,
+            security_scheme_in="header",
+            description="The secret that Centrifugo and the sentinels share.",
         ),
     }
 )

@@ -17,8 +17,7 @@ from shoal.runtime.errors import Invalid
 ALGORITHM = "HS256"
 SHORTEST_SECRET = 32
 
-NODE_LIFETIME = timedelta(minutes=15)
-PORTAL_LIFETIME = timedelta(hours=1)
+LIFETIMES: Mapping[str, timedelta] = {"node": timedelta(minutes=15), "portal": timedelta(hours=1)}
 
 
 class Claims(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -56,11 +55,11 @@ class ConnectionTokens:
 
     def issue_node(self, node_id: str, public_key: bytes) -> IssuedToken:
         """For a node that has proven to hold this key (the 32 bytes of it)."""
-        return self._issue_for(node_identity(node_id, public_key), NODE_LIFETIME)
+        return self._issue_for(node_identity(node_id, public_key))
 
     def issue_portal(self, user_id: str) -> IssuedToken:
         """For somebody who has proven to be this user."""
-        return self._issue_for(portal_identity(user_id), PORTAL_LIFETIME)
+        return self._issue_for(portal_identity(user_id))
 
     def issue(self, identity: Identity) -> str:
         claims = Claims(
@@ -100,8 +99,12 @@ class ConnectionTokens:
             channels=claims.channels,
         )
 
-    def _issue_for(self, identity: Identity, lifetime: timedelta) -> IssuedToken:
-        expires_at = int((self._clock.now() + lifetime).timestamp())
+    def lives_until(self, meta: Mapping[str, Any]) -> int:
+        """When a connection ends that begins, or goes on, now."""
+        return int((self._clock.now() + LIFETIMES[meta["kind"]]).timestamp())
+
+    def _issue_for(self, identity: Identity) -> IssuedToken:
+        expires_at = self.lives_until(identity.meta)
         text = self.issue(replace(identity, expires_at=expires_at))
         return IssuedToken(text, datetime.fromtimestamp(expires_at, UTC))
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import config, database, job, key, local, sentinel, task, worker
+from shoal.cli import beacon, config, database, job, key, local, sentinel, task, worker
 from shoal.cli.exits import DEFECT, INTERRUPTED, exit_code_of
 from shoal.runtime.errors import ShoalError
 
@@ -25,6 +25,7 @@ app.add_typer(worker.app, name="worker")
 app.command("sentinel")(sentinel.sentinel)
 app.add_typer(key.app, name="key")
 app.add_typer(database.app, name="db")
+app.add_typer(beacon.app, name="beacon")
 app.add_typer(config.app, name="config")
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from shoal.wire.live import JobMessage
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -20,3 +22,12 @@ class RunningTask:
     phase: int
     fraction: float
     message: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the listeners of a job were told last, when (on a clock that never jumps), and how often."""
+
+    message: JobMessage
+    at: float
+    times: int = 1

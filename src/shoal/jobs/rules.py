@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from shoal.jobs.model import Phase, RunningTask
+from shoal.jobs.model import Phase, RunningTask, Said
 from shoal.runtime.errors import Invalid
 from shoal.vault.names import is_content_type, is_filename
 from shoal.wire.jobs import Progress
+from shoal.wire.live import JobMessage, JobProgressed
+
+SAY_AGAIN_S = 5.0
+TIMES_AN_END_IS_SAID = 4
 
 
 def live_progress(stored: Progress, phases: Sequence[Phase], running: Sequence[RunningTask]) -> Progress:
@@ -66,3 +70,14 @@ def in_utc(moment: datetime | None) -> datetime | None:
         f"{moment.isoformat()} is not a moment in time.",
         hint="Write it with its offset and before the year 10000, as in 2030-01-31T09:00:00Z.",
     )
+
+
+def is_worth_saying(message: JobMessage, said: Said | None, *, now: float) -> bool:
+    """Whether listeners of a job are to be told its state: when it is another one, and now and then when it
+    is not, for those who came or were cut off in between. An end is not repeated for ever.
+    """
+    if said is None or said.message != message:
+        return True
+    if now - said.at < SAY_AGAIN_S:
+        return False
+    return isinstance(message, JobProgressed) or said.times < TIMES_AN_END_IS_SAID

@@ -9,6 +9,7 @@ from shoal.jobs.rules import live_progress
 from shoal.ledger.connection import Row
 from shoal.ledger.statements import load_statements
 from shoal.wire.jobs import Progress, TaskView
+from shoal.wire.live import JobCancelled, JobCompleted, JobFailed, JobMessage, JobProgressed
 from shoal.wire.types import JobTypeView, PhaseView
 
 sql = load_statements("shoal.jobs")
@@ -43,6 +44,26 @@ def live_progress_of(row: Row) -> Progress:
     ]
     running = [RunningTask(one["phase"], one["fraction"], one["message"]) for one in row["running"]]
     return live_progress(stored_progress_of(row), phases, running)
+
+
+def live_message(row: Row) -> JobMessage:
+    match row["status"]:
+        case "complete":
+            return JobCompleted(result=row["result"])
+        case "failed":
+            return JobFailed(error=row["error"])
+        case "cancelled":
+            return JobCancelled(error=row["error"])
+        case status:
+            now = live_progress_of(row)
+            return JobProgressed(
+                status=status,
+                percent=now.percent,
+                phase=now.phase,
+                message=now.message,
+                completed=now.docs_complete,
+                total=now.docs_total,
+            )
 
 
 def task_view(row: Row) -> TaskView:

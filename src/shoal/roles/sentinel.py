@@ -6,14 +6,11 @@ from datetime import timedelta
 from shoal.access.service import Access
 from shoal.access.settings import AccessSettings
 from shoal.api.app import build_app
-from shoal.api.beacon import token_handler
 from shoal.api.jobs import jobs_router
 from shoal.api.server import HttpServer
 from shoal.api.settings import ApiSettings
 from shoal.api.tasks import tasks_router
 from shoal.api.types import job_types_router, task_types_router
-from shoal.beacon.settings import BeaconSettings
-from shoal.beacon.tokens import ConnectionTokens
 from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
 from shoal.jobs.chores import Watchdog
@@ -25,6 +22,7 @@ from shoal.jobs.sweeper import Sweeper
 from shoal.jobs.task_types import TaskTypeControl
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
+from shoal.roles.beacon import beacon_side
 from shoal.roles.config import RoleSettings
 from shoal.roles.schema import Schema
 from shoal.runtime.clock import SystemClock
@@ -44,8 +42,8 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     vault = open_vault(settings[VaultSettings], clock=clock)
     access = Access(ledger, settings[AccessSettings], clock)
     jobs = Jobs(ledger, vault, link_expiry=timedelta(seconds=settings[VaultSettings].link_expiry_s))
-    token_secret = settings[BeaconSettings].centrifugo_token_secret
-    tokens = ConnectionTokens(token_secret, clock) if token_secret else None
+    registry = new_registry()
+    beacon = beacon_side(settings, access=access, ledger=ledger, brain=brain, registry=registry, clock=clock)
 
     async def read_metrics() -> StatusMetrics:
         async with ledger.connection() as connection:
@@ -54,27 +52,24 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     app = build_app(
         access=access,
         settings=settings[ApiSettings],
-        registry=new_registry(),
-        checks={"supabase": ledger.check, "redis": brain.check, "vault": vault.check},
+        registry=registry,
+        checks={"supabase": ledger.check, "redis": brain.check, "vault": vault.check, **beacon.checks},
         read_metrics=read_metrics,
         vault=vault,
         clock=clock,
         handlers=[
             jobs_router(jobs),
-            token_handler(
-                tokens,
-                client_url=settings[BeaconSettings].client_url,
-                public_url=settings[ApiSettings].api_public_url,
-            ),
             tasks_router(jobs),
             job_types_router(jobs),
             task_types_router(TaskTypeControl(ledger), operators=settings[AccessSettings].operator_ids),
+            *beacon.handlers,
         ],
+        open_handlers=beacon.open_handlers,
     )
     server = HttpServer(app, settings[ApiSettings], drain_s=settings[RoleSettings].grace_period_s / 2)
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
     chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
-    return [schema, ledger, brain, *chores, server], server
+    return [schema, ledger, brain, *chores, *beacon.parts, server], server
 
 
 async def run_sentinel(settings: Settings, *, on_ready: Callable[[str], None]) -> None:

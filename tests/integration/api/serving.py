@@ -69,6 +69,7 @@ async def serve(
     registry: CollectorRegistry | None = None,
     *,
     handlers: Sequence[ControllerRouterHandler] = (),
+    open_handlers: Sequence[ControllerRouterHandler] = (),
     checks: Mapping[str, Check] | None = None,
     read_metrics: Callable[[], Awaitable[StatusMetrics]] = _no_metrics,
     origins: tuple[str, ...] = (),
@@ -84,6 +85,7 @@ async def serve(
         vault=vault,
         clock=SystemClock(),
         handlers=handlers,
+        open_handlers=open_handlers,
     )
     server = HttpServer(app, settings, drain_s=5)
     await server.start()
