@@ -20,3 +20,7 @@ class Task:
     run_in: RunIn
     memory_mb: int | None
     is_async: bool
+
+    @property
+    def runs_in_thread(self) -> bool:
+        return self.run_in == "worker" and not self.is_async

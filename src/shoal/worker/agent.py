@@ -18,12 +18,11 @@ from shoal.runtime.logs import subject
 from shoal.runtime.traces import span
 from shoal.vault.store import Vault
 from shoal.worker.artifacts import upload
-from shoal.worker.call import call
+from shoal.worker.call import Places, call
 from shoal.worker.claims import Claims, sql
 from shoal.worker.held import Claim, Held, new_context
 from shoal.worker.meaning import Meaning, meaning_of
-from shoal.worker.pace import Pace, wanted
-from shoal.worker.processes import Processes
+from shoal.worker.pace import Pace, in_line, wanted
 from shoal.worker.reports import Completion, Report, Reports, report_of
 from shoal.worker.settings import WorkerSettings
 
@@ -69,7 +68,7 @@ class Worker(Part):
             lease_s=settings.worker_lease_s,
         )
         self._reports = Reports(ledger, worker_id=worker_id)
-        self._processes = Processes(app.references)
+        self._places = Places(app.references, concurrency=settings.worker_concurrency)
         self._woken = listener.subscribe(CHANNEL)
         self._progressed = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -152,18 +151,26 @@ class Worker(Part):
         self._fill()
 
     def _fill(self) -> None:
-        """Start what waits while there are free places."""
-        while (
-            self._waiting
-            and self._running < self._settings.worker_concurrency
-            and not self._stopping.is_set()  # what waits is about to be handed back
-        ):
+        """Start what waits while there are free places. Once we stop, it is about to be handed back."""
+        while self._waiting and not self._stopping.is_set():
+            if self._running >= self._settings.worker_concurrency and not self._may_line_up(self._waiting[0]):
+                break
             held = self._waiting.popleft()
             if held.context.cancelled:
                 self._held.discard(held)
                 continue
             self._running += 1
             held.running = asyncio.create_task(self._work(held))
+
+    def _may_line_up(self, held: Held) -> bool:
+        """Before the threads: only what is sync and has no time limit that would run meanwhile."""
+        task = self._app.tasks.get(held.claim.task_type)
+        return (
+            self._running < self._settings.worker_concurrency + in_line(self._pace)
+            and task is not None
+            and task.runs_in_thread
+            and held.claim.timeout_s is None
+        )
 
     async def _work(self, held: Held) -> None:
         """Run one task, free its place, then report it."""
@@ -200,9 +207,7 @@ class Worker(Part):
                 await self._plan(claim, self._app.jobs[claim.job_type])
                 return None
             with span("task", task_type=claim.task_type, attempt=claim.attempt, task_id=str(claim.task_id)):
-                output = await call(
-                    self._app.tasks[claim.task_type], context, claim.timeout_s, self._processes
-                )
+                output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s, self._places)
             if context.artifacts and not await self._keep(held):
                 return None
             report: Report = Completion(claim, output)
@@ -244,7 +249,7 @@ class Worker(Part):
             await self._hand_back(unfinished)
             raise
         finally:
-            self._processes.kill()
+            self._places.processes.kill()
 
     async def _hand_back(self, unfinished: Sequence[Held]) -> None:
         self._held.difference_update(unfinished)

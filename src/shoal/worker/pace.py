@@ -1,7 +1,9 @@
 """How far ahead a worker claims: enough to stay busy until the next claim is answered, and no more.
 
 What one worker holds and does not run yet, another cannot run. So slow tasks are claimed one for each
-free place, and only where tasks end by the thousand does the worker hold a quarter of a second of them.
+free place, and only where tasks end by the thousand does the worker hold a quarter of a second of them. Then
+sync tasks also stand in line before the threads that run them, a few milliseconds long, so that a thread
+that becomes free does not wait for the event loop.
 """
 
 from dataclasses import dataclass
@@ -9,6 +11,8 @@ from dataclasses import dataclass
 AHEAD_S = 0.25
 MOST_AHEAD = 2000
 SMOOTHING_S = 0.5
+IN_LINE_S = 0.005
+MOST_IN_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -36,3 +40,8 @@ def wanted(pace: Pace, *, concurrency: int, waiting: int, running: int) -> int:
     missing = target - waiting - running
     has_free_place = running + waiting < concurrency
     return missing if missing > 0 and (has_free_place or missing * 2 >= target) else 0
+
+
+def in_line(pace: Pace) -> int:
+    """How many sync tasks may wait for a thread, beyond those that run."""
+    return min(int(pace.per_s * IN_LINE_S), MOST_IN_LINE)
