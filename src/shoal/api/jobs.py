@@ -10,14 +10,24 @@ from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, Quer
 from shoal.api.identity import Caller
 from shoal.api.openapi import problems
 from shoal.jobs.service import Jobs
-from shoal.wire.jobs import Cancel, JobPage, JobView, LogPage, StartJob, Status, TaskPage
+from shoal.wire.jobs import (
+    Cancel,
+    JobPage,
+    JobView,
+    LogPage,
+    StartedJobs,
+    StartJob,
+    StartJobs,
+    Status,
+    TaskPage,
+)
 
 Cursor = Annotated[str | None, QueryParameter(max_length=500)]
 IdempotencyKey = Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)]
 Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
 
 
-def jobs_router(jobs: Jobs) -> Router:
+def jobs_router(jobs: Jobs, *, max_batch_bytes: int) -> Router:
     @post(
         "/start",
         summary="Start a job",
@@ -29,6 +39,19 @@ def jobs_router(jobs: Jobs) -> Router:
         data: JSONBody[StartJob], principal: Caller, idempotency_key: IdempotencyKey = None
     ) -> JobView:
         return await jobs.start(principal.claims, data, idempotency_key=idempotency_key)
+
+    @post(
+        "/start-batch",
+        request_max_body_size=max_batch_bytes,
+        summary="Start many jobs",
+        description="All of them or none. An error says which job it is about, as in `jobs[17]`; the first "
+        "is `jobs[0]`. One `Idempotency-Key` is for all of them.",
+        responses=problems(400, 401, 403, 404, 409, 413, 415, 503),
+    )
+    async def start_jobs(
+        data: JSONBody[StartJobs], principal: Caller, idempotency_key: IdempotencyKey = None
+    ) -> StartedJobs:
+        return await jobs.start_many(principal.claims, data, idempotency_key=idempotency_key)
 
     @get(
         "/{job_id:uuid}",
@@ -112,6 +135,15 @@ def jobs_router(jobs: Jobs) -> Router:
 
     return Router(
         "/api/jobs",
-        route_handlers=[start_job, read_job, list_jobs, cancel_job, retry_job, list_tasks, list_logs],
+        route_handlers=[
+            start_job,
+            start_jobs,
+            read_job,
+            list_jobs,
+            cancel_job,
+            retry_job,
+            list_tasks,
+            list_logs,
+        ],
         tags=["Jobs"],
     )

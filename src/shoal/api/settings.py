@@ -22,6 +22,9 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True):
     api_max_body_bytes: Annotated[int, msgspec.Meta(description="The largest request body.", ge=1024)] = (
         1024 * 1024
     )
+    api_max_batch_bytes: Annotated[
+        int, msgspec.Meta(description="The largest request body that starts many jobs.", ge=1024)
+    ] = 16 * 1024 * 1024
     cors_allowed_origins: Annotated[
         tuple[str, ...],
         msgspec.Meta(

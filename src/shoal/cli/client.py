@@ -24,7 +24,7 @@ from shoal.runtime.errors import (
     Unavailable,
 )
 from shoal.runtime.settings import Settings
-from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, TaskPage, TaskView
+from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, StartedJobs, TaskPage, TaskView
 from shoal.wire.problems import Problem
 from shoal.wire.types import JobTypePage, TaskTypes, TaskTypeView
 
@@ -53,6 +53,10 @@ class Client:
     def start_job(self, request: dict[str, Any], idempotency_key: str | None) -> JobView:
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
         return self._call("POST", "/api/jobs/start", JobView, json=request, headers=headers)
+
+    def start_jobs(self, request: dict[str, Any], idempotency_key: str | None) -> StartedJobs:
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+        return self._call("POST", "/api/jobs/start-batch", StartedJobs, json=request, headers=headers)
 
     def read_job(self, job_id: UUID) -> JobView:
         return self._call("GET", f"/api/jobs/{job_id}", JobView)

@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli.client import Client, open_client
 from shoal.cli.exits import BAD_NEWS
+from shoal.cli.job_batch import read_batch
 from shoal.cli.job_progress import ENDED, LOOK_EVERY_S, watch_job
 from shoal.cli.options import Json, configured
 from shoal.roles.config import Given
@@ -29,9 +30,16 @@ Save = Annotated[Path | None, typer.Option(help="Keep the artifacts in this fold
 def start(
     *,
     given: Given,
-    job_type: Annotated[str, typer.Argument(metavar="TYPE", help="The type of the job.")],
-    params: Annotated[str, typer.Option(help="Its parameters, as a JSON object; @file reads one.")] = "{}",
-    priority: Annotated[int, typer.Option(min=-100, max=100, help="Higher goes first.")] = 0,
+    job_type: Annotated[
+        str | None, typer.Argument(metavar="[TYPE]", help="The type of the job.", show_default=False)
+    ] = None,
+    params: Annotated[
+        str | None,
+        typer.Option(help="Its parameters, as a JSON object; @file reads one.", show_default=False),
+    ] = None,
+    priority: Annotated[
+        int | None, typer.Option(min=-100, max=100, help="Higher goes first; 0 is usual.", show_default=False)
+    ] = None,
     unique_key: Annotated[
         str | None, typer.Option(help="At most one living job has this key.", show_default=False)
     ] = None,
@@ -47,22 +55,45 @@ def start(
     idempotency_key: Annotated[
         str | None, typer.Option(help="Repeated with it, the command starts no second job.")
     ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Start many: one job per line, in JSON; - reads standard input.",
+            show_default=False,
+        ),
+    ] = None,
     watch_it: Annotated[bool, typer.Option("--watch", help="Show its progress until it ends.")] = False,
     save: Save = None,
     as_json: Json = False,
 ) -> None:
-    """Start a job. Exits 1 when it is watched and does not complete."""
-    request = {
-        "type": job_type,
-        "params": _read_params(params),
+    """Start a job, or many. Exits 1 when it is watched and does not complete.
+
+    A line of a batch is {"type": …, "params": …, "priority": …, "uniqueKey": …, "runAt": …}; TYPE is for
+    lines without a type. All of the jobs are started, or none.
+    """
+    of_all = {"onConflict": on_conflict, "userId": user and str(user)}
+    of_one = {
+        "params": None if params is None else _read_params(params),
         "priority": priority,
         "uniqueKey": unique_key,
-        "onConflict": on_conflict,
         "runAt": run_at,
-        "userId": user and str(user),
     }
+    asked = {name: value for name, value in of_one.items() if value is not None}
+    if batch is not None:
+        if asked or watch_it or save is not None:
+            raise typer.BadParameter(
+                "--batch goes with TYPE, --on-conflict, --user and --idempotency-key only"
+            )
+        request = {"jobs": read_batch(batch, job_type), **of_all}
+        with open_client(given) as client:
+            started = client.start_jobs(request, idempotency_key)
+        typer.echo(msgspec.json.encode(started).decode() if as_json else "\n".join(map(str, started.ids)))
+        return
+    if job_type is None:
+        raise typer.BadParameter("name the TYPE of the job, or a file with --batch")
     with open_client(given) as client:
-        job = client.start_job(request, idempotency_key)
+        job = client.start_job({"type": job_type, **asked, **of_all}, idempotency_key)
         if watch_it or save is not None:
             job = watch_job(client, job, quiet=as_json)
             _finish(client, job, save, as_json=as_json)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from shoal.jobs.model import Phase, RunningTask, Said
 from shoal.runtime.errors import Invalid
 from shoal.vault.names import is_content_type, is_filename
-from shoal.wire.jobs import Progress
+from shoal.wire.jobs import NewJob, Progress
 from shoal.wire.live import JobMessage, JobProgressed
 
 SAY_AGAIN_S = 5.0
@@ -81,3 +81,18 @@ def is_worth_saying(message: JobMessage, said: Said | None, *, now: float) -> bo
     if now - said.at < SAY_AGAIN_S:
         return False
     return isinstance(message, JobProgressed) or said.times < TIMES_AN_END_IS_SAID
+
+
+def as_written(job: NewJob, number: int) -> dict[str, object]:
+    """A job of a batch in the form in which create_jobs takes it."""
+    try:
+        run_at = in_utc(job.run_at)
+    except Invalid as error:
+        raise Invalid(error.code, f"jobs[{number}]: {error.message}", hint=error.hint) from error
+    return {
+        "type": job.type,
+        "params": job.params,
+        "priority": job.priority,
+        "unique_key": job.unique_key,
+        "run_at": run_at,
+    }

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from shoal.jobs.cursors import decode_cursor, encode_cursor
-from shoal.jobs.rules import in_utc, served_as
+from shoal.jobs.rules import as_written, in_utc, served_as
 from shoal.jobs.store import (
     job_type_view,
     live_progress_of,
@@ -25,7 +25,9 @@ from shoal.wire.jobs import (
     JobView,
     LogLineView,
     LogPage,
+    StartedJobs,
     StartJob,
+    StartJobs,
     TaskPage,
     TaskView,
 )
@@ -56,6 +58,20 @@ class Jobs:
                 idempotency_key=idempotency_key,
             )
         return await self.read(claims, job_id)
+
+    async def start_many(
+        self, claims: Claims, request: StartJobs, *, idempotency_key: str | None = None
+    ) -> StartedJobs:
+        """Start all of the jobs, or none of them."""
+        async with self._ledger.acting_as(claims) as connection:
+            ids = await sql.create_jobs.value(
+                connection,
+                jobs=[as_written(job, number) for number, job in enumerate(request.jobs)],
+                user_id=request.user_id,
+                on_conflict=request.on_conflict,
+                idempotency_key=idempotency_key,
+            )
+        return StartedJobs(ids)
 
     async def read(self, claims: Claims, job_id: UUID) -> JobView:
         async with self._ledger.acting_as(claims) as connection:

@@ -58,7 +58,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         vault=vault,
         clock=clock,
         handlers=[
-            jobs_router(jobs),
+            jobs_router(jobs, max_batch_bytes=settings[ApiSettings].api_max_batch_bytes),
             tasks_router(jobs),
             job_types_router(jobs),
             task_types_router(TaskTypeControl(ledger), operators=settings[AccessSettings].operator_ids),

@@ -55,7 +55,7 @@ async def api(ledger: Ledger, vault: Vault, registry: CollectorRegistry) -> Asyn
     jobs = Jobs(ledger, vault, link_expiry=timedelta(minutes=5))
     handlers: list[ControllerRouterHandler] = [
         *SAMPLE_ROUTES,
-        jobs_router(jobs),
+        jobs_router(jobs, max_batch_bytes=4 * 1024 * 1024),
         tasks_router(jobs),
         job_types_router(jobs),
         task_types_router(TaskTypeControl(ledger), operators=[OPERATOR]),

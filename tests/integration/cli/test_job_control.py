@@ -163,3 +163,21 @@ def test_the_list_is_narrowed_by_key_and_by_time(running: Shoal) -> None:
     assert ids("--created-before", second["createdAt"]) == [first["id"]]
     (plan,) = running.json("job", "tasks", second["id"])["tasks"]
     assert (plan["status"], plan["runAt"]) == ("pending", "2999-01-01T00:00:00Z")
+
+
+def test_a_batch_is_started_whole_or_not_at_all(running: Shoal) -> None:
+    batch = running.data_dir.parent / "batch.jsonl"
+    batch.write_text('{"params": {"n": 1}}\n\n{"type": "control", "uniqueKey": "k"}\n{"priority": 3}\n')
+    arguments = ("job", "start", "control", "--batch", str(batch), "--idempotency-key", "import")
+
+    ids = running.json(*arguments)["ids"]
+
+    assert len(ids) == 3
+    assert running.ok(*arguments).split() == ids
+    batch.write_text('{"type": "control"}\n{"type": "unheard_of"}\n')
+    refused = running.run("job", "start", "--batch", str(batch))
+    assert refused.returncode == 3
+    assert "jobs[1]: There is no job type 'unheard_of'." in refused.stderr
+    assert {job["id"] for job in running.json("job", "list")["jobs"]} == set(ids)
+    assert running.run("job", "start").returncode == 2
+    assert running.run("job", "start", "--batch", str(batch), "--priority", "1").returncode == 2
