@@ -19,6 +19,15 @@ class Retention(Chore):
         self._keep_ended = as_interval(settings.keep_jobs_days)
         self._keep_failed = as_interval(settings.keep_failed_jobs_days)
         self._keep_lines = as_interval(settings.keep_lines_days)
+        self._max_bytes = settings.vault_max_bytes
+        self._max_bytes_per_user = settings.vault_max_bytes_per_user
+
+    async def start(self) -> None:
+        """Tell the ledger the quota: it is checked where artifacts are added, whoever adds them."""
+        async with self._ledger.connection() as connection:
+            await sql.set_vault_quota.run(
+                connection, max_bytes=self._max_bytes, max_bytes_per_user=self._max_bytes_per_user
+            )
 
     async def work(self) -> None:
         await self.until_none_is_left(self._delete_jobs)

@@ -1,4 +1,4 @@
-"""What is kept, and for how long."""
+"""What is kept: for how long, and how much."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 
 Days = Annotated[float, msgspec.Meta(ge=0, le=36500)]
+Bytes = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class RetentionSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +26,16 @@ class RetentionSettings(msgspec.Struct, frozen=True, kw_only=True):
         Days | None,
         msgspec.Meta(
             description="For how long the lines that tasks wrote are kept; null as long as their jobs."
+        ),
+    ] = None
+    vault_max_bytes: Annotated[
+        Bytes | None,
+        msgspec.Meta(description="How much all users together may keep in the vault; null for any."),
+    ] = None
+    vault_max_bytes_per_user: Annotated[
+        Bytes | None,
+        msgspec.Meta(
+            description="How much each user may keep in the vault, if it was not set for them; null for any."
         ),
     ] = None
 

@@ -5,6 +5,7 @@ import random
 import shutil
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import structlog
 
@@ -13,6 +14,7 @@ from shoal.app.declare import App, Job
 from shoal.ledger.connection import REPEATABLE
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
+from shoal.runtime.errors import ShoalError, Unavailable
 from shoal.runtime.lifecycle import Part
 from shoal.runtime.logs import subject
 from shoal.runtime.traces import span
@@ -231,7 +233,13 @@ class Worker(Part):
             await upload(self._vault, held.claim, artifact, max_bytes=limit)
             for artifact in held.context.artifacts
         ]
-        return await self._reports.add_artifacts(held.claim, rows)
+        try:
+            return await self._reports.add_artifacts(held.claim, rows)
+        except ShoalError:
+            # Refused, as over a quota: what is left lying would fill the vault all the same.
+            with suppress(Unavailable):
+                await self._vault.delete([str(row["storage_path"]) for row in rows])
+            raise
 
     async def _drain(self) -> None:
         """Hand back what waits and let the rest end; once the grace is over, hand that back too."""

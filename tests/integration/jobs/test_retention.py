@@ -1,7 +1,7 @@
 """Jobs that ended long ago go, whole; what has not ended is never touched, and nobody waits for it."""
 
 from datetime import timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,7 +24,7 @@ BACKDATE_KEYS = "UPDATE idempotency_keys SET created_at = created_at - interval 
 HOLD_BACK = """
 UPDATE job_tasks SET delayed = true, run_at = 'infinity' WHERE job_id = $1 AND status = 'pending'
 """
-NO_WAITING = "SET lock_timeout = '1ms'"
+NO_WAITING = "SET lock_timeout = '2s'"
 LINES = "SELECT count(*) FROM task_logs"
 
 
@@ -177,14 +177,14 @@ async def test_while_jobs_are_deleted_others_are_claimed_and_completed(
         assert await delete_old(ann) == 1
         await bob.connection.execute(NO_WAITING)
         assert await bob.complete(await bob.claim_one()) == ["completed"]
-        await ended_job(bob)
+        await ended_job(bob, user_id=uuid4())
 
 
 async def test_one_process_deletes_at_a_time(ann: LedgerClient, bob: LedgerClient) -> None:
     await ended_job(ann, age_days=31)
     async with ann.connection.transaction():
         assert await delete_old(ann) == 1
-        await ended_job(bob, age_days=31)
+        await ended_job(bob, age_days=31, user_id=uuid4())
         assert await delete_old(bob) == 0
     assert await delete_old(bob) == 1
 

@@ -253,6 +253,14 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.limit_vault(p_user_id uuid, p_max_bytes bigint DEFAULT NULL::bigint) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  INSERT INTO public.vault_usage (user_id, max_bytes) VALUES (p_user_id, p_max_bytes)
+  ON CONFLICT (user_id) DO UPDATE SET max_bytes = excluded.max_bytes
+$$;
+
 CREATE FUNCTION public.pause_task_type(p_task_type text, p_reason text DEFAULT 'Paused.'::text) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO ''
@@ -434,8 +442,10 @@ CREATE FUNCTION shoal.adopt_artifact() RETURNS trigger
     AS $$
 BEGIN
   NEW.public_url := NULL;
-  SELECT t.job_id, coalesce(NEW.claim_token, t.claim_token) INTO NEW.job_id, NEW.claim_token
-    FROM public.job_tasks t WHERE t.id = NEW.task_id AND t.status = 'claimed';
+  SELECT t.job_id, j.user_id, coalesce(NEW.claim_token, t.claim_token)
+    INTO NEW.job_id, NEW.user_id, NEW.claim_token
+    FROM public.job_tasks t JOIN public.jobs j ON j.id = t.job_id
+   WHERE t.id = NEW.task_id AND t.status = 'claimed';
   IF NOT FOUND THEN
     PERFORM shoal.refuse('SH409', 'task_not_claimed', 'The task of this artifact is not claimed.',
       'Add artifacts while the task is held, before completing it.');
@@ -548,6 +558,54 @@ BEGIN
       FROM unnest(p_task_ids, p_claim_tokens) AS g(id, token)
       LEFT JOIN public.job_tasks t ON t.id = g.id
      WHERE NOT g.id = ANY (coalesce(v_done, '{}'));
+END
+$$;
+
+CREATE FUNCTION shoal.count_artifact_changes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    PERFORM shoal.count_kept_bytes(array_agg(c.user_id), array_agg(c.bytes::bigint))
+       FROM (SELECT r.user_id, -sum(r.file_size_bytes) AS bytes FROM removed r GROUP BY r.user_id) c;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    PERFORM shoal.count_kept_bytes(array_agg(c.user_id), array_agg(c.bytes::bigint))
+       FROM (SELECT a.user_id, sum(a.file_size_bytes) AS bytes FROM added a GROUP BY a.user_id) c;
+  END IF;
+  RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION shoal.count_kept_bytes(p_user_ids uuid[], p_bytes bigint[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_grown uuid[] := ARRAY(SELECT c.id FROM unnest(p_user_ids, p_bytes) AS c(id, bytes) WHERE c.bytes > 0);
+  v_quota shoal.vault_quota;
+  v_full  public.vault_usage;
+BEGIN
+  SELECT q.* INTO v_quota FROM shoal.vault_quota q;
+  IF v_quota.max_bytes IS NOT NULL AND cardinality(v_grown) > 0 THEN
+    PERFORM FROM shoal.vault_quota q FOR NO KEY UPDATE;
+  END IF;
+  INSERT INTO public.vault_usage AS u (user_id, bytes)
+  SELECT c.id, c.bytes FROM unnest(p_user_ids, p_bytes) AS c(id, bytes) WHERE c.bytes <> 0 ORDER BY c.id
+  ON CONFLICT (user_id) DO UPDATE SET bytes = u.bytes + excluded.bytes;
+  SELECT u.* INTO v_full FROM public.vault_usage u
+   WHERE u.user_id = ANY (v_grown) AND u.bytes > coalesce(u.max_bytes, v_quota.max_bytes_per_user) LIMIT 1;
+  IF FOUND THEN
+    PERFORM shoal.refuse('SH413', 'quota_exceeded',
+      format('The files of this user would take %s bytes; they may take %s.', v_full.bytes,
+        coalesce(v_full.max_bytes, v_quota.max_bytes_per_user)),
+      'Delete jobs that are not needed any more (shoal job purge), or have the quota raised.');
+  ELSIF cardinality(v_grown) > 0 AND (SELECT sum(u.bytes) FROM public.vault_usage u) > v_quota.max_bytes THEN
+    PERFORM shoal.refuse('SH413', 'quota_exceeded',
+      format('The files of all users would take more than the %s bytes they may.', v_quota.max_bytes),
+      'Delete jobs that are not needed any more (shoal job purge), or raise vault_max_bytes.');
+  END IF;
 END
 $$;
 
@@ -1710,6 +1768,26 @@ CREATE TABLE public.access_keys (
     CONSTRAINT access_keys_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
 );
 
+CREATE VIEW public.dead_letters WITH (security_invoker='true') AS
+ SELECT t.id AS task_id,
+    t.job_id,
+    j.user_id,
+    j.type AS job_type,
+    j.status AS job_status,
+    t.name AS task_name,
+    t.task_type,
+        CASE
+            WHEN (t.attempts >= (t.max_attempts)::integer) THEN 'attempts_used_up'::text
+            ELSE 'permanent'::text
+        END AS reason,
+    t.attempts,
+    t.max_attempts,
+    t.error,
+    t.finished_at AS failed_at
+   FROM (public.job_tasks t
+     JOIN public.jobs j ON ((j.id = t.job_id)))
+  WHERE (((t.status)::text = 'failed'::text) AND (t.attempts > 0));
+
 CREATE TABLE public.job_artifacts (
     id uuid DEFAULT shoal.uuid7() NOT NULL,
     job_id uuid NOT NULL,
@@ -1724,6 +1802,7 @@ CREATE TABLE public.job_artifacts (
     duration_seconds double precision,
     sha256 text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    user_id uuid NOT NULL,
     CONSTRAINT job_artifacts_artifact_type_check CHECK (((length(artifact_type) >= 1) AND (length(artifact_type) <= 127))),
     CONSTRAINT job_artifacts_content_type_check CHECK ((length(content_type) <= 255)),
     CONSTRAINT job_artifacts_duration_seconds_check CHECK ((duration_seconds >= (0)::double precision)),
@@ -1786,6 +1865,13 @@ CREATE TABLE public.users (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+CREATE TABLE public.vault_usage (
+    user_id uuid NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    max_bytes bigint,
+    CONSTRAINT vault_usage_max_bytes_check CHECK ((max_bytes >= 0))
+);
+
 CREATE TABLE shoal.chores (
     name text NOT NULL,
     due_at timestamp with time zone NOT NULL
@@ -1810,6 +1896,15 @@ CREATE VIEW shoal.stale_tasks AS
    FROM (public.job_tasks t
      LEFT JOIN public.task_leases l ON (((l.task_id = t.id) AND (l.claim_token = t.claim_token))))
   WHERE (((t.status)::text = 'claimed'::text) AND ((t.executor)::text = 'worker'::text) AND ((GREATEST(t.claimed_at, l.heartbeat_at) + make_interval(secs => (t.lease_s)::double precision)) < clock_timestamp()));
+
+CREATE TABLE shoal.vault_quota (
+    is_only boolean DEFAULT true NOT NULL,
+    max_bytes bigint,
+    max_bytes_per_user bigint,
+    CONSTRAINT vault_quota_is_only_check CHECK (is_only),
+    CONSTRAINT vault_quota_max_bytes_check CHECK ((max_bytes >= 0)),
+    CONSTRAINT vault_quota_max_bytes_per_user_check CHECK ((max_bytes_per_user >= 0))
+);
 
 ALTER TABLE ONLY public.access_keys
     ADD CONSTRAINT access_keys_pkey PRIMARY KEY (id);
@@ -1847,6 +1942,9 @@ ALTER TABLE ONLY public.task_logs
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.vault_usage
+    ADD CONSTRAINT vault_usage_pkey PRIMARY KEY (user_id);
+
 ALTER TABLE ONLY shoal.chores
     ADD CONSTRAINT chores_pkey PRIMARY KEY (name);
 
@@ -1855,6 +1953,9 @@ ALTER TABLE ONLY shoal.deleted_jobs
 
 ALTER TABLE ONLY shoal.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY shoal.vault_quota
+    ADD CONSTRAINT vault_quota_pkey PRIMARY KEY (is_only);
 
 CREATE UNIQUE INDEX access_keys_live_name ON public.access_keys USING btree (name) WHERE ((revoked_at IS NULL) AND (expires_at IS NULL));
 
@@ -1869,6 +1970,8 @@ CREATE INDEX job_artifacts_of_job ON public.job_artifacts USING btree (job_id, c
 CREATE INDEX job_tasks_claimed ON public.job_tasks USING btree (task_type) WHERE ((status)::text = 'claimed'::text);
 
 CREATE INDEX job_tasks_delayed ON public.job_tasks USING btree (run_at) WHERE (((status)::text = 'pending'::text) AND delayed);
+
+CREATE INDEX job_tasks_failed ON public.job_tasks USING btree (finished_at, id) WHERE (((status)::text = 'failed'::text) AND (attempts > 0));
 
 CREATE INDEX job_tasks_of_job ON public.job_tasks USING btree (job_id, sequence);
 
@@ -1894,7 +1997,13 @@ CREATE INDEX deleted_jobs_to_empty ON shoal.deleted_jobs USING btree (empty_at) 
 
 CREATE TRIGGER adopt_artifact BEFORE INSERT ON public.job_artifacts FOR EACH ROW EXECUTE FUNCTION shoal.adopt_artifact();
 
+CREATE TRIGGER count_added_bytes AFTER INSERT ON public.job_artifacts REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_artifact_changes();
+
+CREATE TRIGGER count_changed_bytes AFTER UPDATE ON public.job_artifacts REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_artifact_changes();
+
 CREATE TRIGGER count_new_tasks AFTER INSERT ON public.job_tasks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_new_tasks();
+
+CREATE TRIGGER count_removed_bytes AFTER DELETE ON public.job_artifacts REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_artifact_changes();
 
 CREATE TRIGGER count_task_changes AFTER UPDATE ON public.job_tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_task_changes();
 
@@ -1958,6 +2067,8 @@ CREATE POLICY service_manages_keys ON public.access_keys TO service_role USING (
 
 CREATE POLICY service_manages_users ON public.users TO service_role USING (true) WITH CHECK (true);
 
+CREATE POLICY service_sees_everything ON public.vault_usage FOR SELECT TO service_role USING (true);
+
 ALTER TABLE public.task_edges ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.task_leases ENABLE ROW LEVEL SECURITY;
@@ -1992,6 +2103,10 @@ CREATE POLICY users_read_their_tasks ON public.job_tasks FOR SELECT TO authentic
 
 CREATE POLICY users_read_themselves ON public.users FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
 
+CREATE POLICY users_read_what_they_keep ON public.vault_usage FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
+
+ALTER TABLE public.vault_usage ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE shoal.chores ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
@@ -1999,6 +2114,10 @@ ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY service_does_everything ON shoal.chores TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON shoal.deleted_jobs TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON shoal.vault_quota TO service_role USING (true) WITH CHECK (true);
+
+ALTER TABLE shoal.vault_quota ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA auth TO anon;
 GRANT USAGE ON SCHEMA auth TO authenticated;
@@ -2063,6 +2182,9 @@ GRANT ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_
 REVOKE ALL ON FUNCTION public.limit_task_type(p_task_type text, p_max_running integer, p_rate_per_s double precision, p_burst integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.limit_task_type(p_task_type text, p_max_running integer, p_rate_per_s double precision, p_burst integer) TO service_role;
 
+REVOKE ALL ON FUNCTION public.limit_vault(p_user_id uuid, p_max_bytes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.limit_vault(p_user_id uuid, p_max_bytes bigint) TO service_role;
+
 REVOKE ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) TO service_role;
 
@@ -2106,6 +2228,10 @@ GRANT ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_
 REVOKE ALL ON FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.count_artifact_changes() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.count_kept_bytes(p_user_ids uuid[], p_bytes bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.count_new_tasks() FROM PUBLIC;
 
@@ -2227,6 +2353,9 @@ REVOKE ALL ON FUNCTION shoal.wrong_in_graphs(p_job_ids uuid[], p_graphs jsonb[])
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_keys TO service_role;
 
+GRANT SELECT ON TABLE public.dead_letters TO authenticated;
+GRANT SELECT ON TABLE public.dead_letters TO service_role;
+
 GRANT SELECT ON TABLE public.job_artifacts TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_artifacts TO service_role;
 
@@ -2245,9 +2374,14 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_logs TO service_role;
 GRANT SELECT ON TABLE public.users TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO service_role;
 
+GRANT SELECT ON TABLE public.vault_usage TO authenticated;
+GRANT SELECT ON TABLE public.vault_usage TO service_role;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE shoal.chores TO service_role;
 
 GRANT SELECT,DELETE,UPDATE ON TABLE shoal.deleted_jobs TO service_role;
 
 GRANT SELECT ON TABLE shoal.migrations TO service_role;
 GRANT SELECT ON TABLE shoal.migrations TO shoal_worker;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE shoal.vault_quota TO service_role;

@@ -1,9 +1,10 @@
 -- What is kept and what is cleaned: jobs that ended long ago go, their files follow them, what users keep in
 -- the vault has a limit, and what failed for good is one list.
 --
--- A job is deleted whole, with its tasks, lines and artifacts, and only when it has ended. A deletion waits
--- for nobody: it passes over a job of which somebody holds anything. Its rows go first, then its files: what
--- can be seen in the ledger is there in the vault.
+-- A job is deleted whole, with its tasks, lines and artifacts, and only when it has ended. A deletion passes
+-- over a job of which somebody holds anything; the only ones who may have to wait, until its small batch is
+-- through, are those who try such a job again or add files of the same user. Its rows go first, then its
+-- files: what can be seen in the ledger is there in the vault.
 
 -- Ended jobs by their end, for deleting the old ones of one status without looking at the others.
 CREATE INDEX jobs_ended ON public.jobs (status, finished_at) WHERE finished_at IS NOT NULL;
@@ -40,8 +41,8 @@ $$;
 CREATE TRIGGER remember_deleted_jobs AFTER DELETE ON public.jobs
   REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION shoal.remember_deleted_jobs();
 
--- delete_jobs: of the given jobs, those that have ended and of which nobody holds anything. Waits for
--- nobody. Locks: their tasks by id, then the jobs by id, then what users keep.
+-- delete_jobs: of the given jobs, those that have ended and of which nobody holds anything.
+-- Locks: their tasks by id, then the jobs by id, then what users keep.
 CREATE FUNCTION shoal.delete_jobs(p_job_ids uuid[], OUT jobs int, OUT artifacts int, OUT bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
 DECLARE
@@ -210,12 +211,127 @@ CREATE TABLE shoal.chores (
   due_at  timestamptz NOT NULL
 );
 
+-- Whose it is: what users keep is counted, and when an artifact goes its job may have gone before.
+ALTER TABLE public.job_artifacts ADD COLUMN user_id uuid;
+UPDATE public.job_artifacts a SET user_id = j.user_id FROM public.jobs j WHERE j.id = a.job_id;
+ALTER TABLE public.job_artifacts ALTER COLUMN user_id SET NOT NULL;
+
+CREATE OR REPLACE FUNCTION shoal.adopt_artifact() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+BEGIN
+  NEW.public_url := NULL;
+  SELECT t.job_id, j.user_id, coalesce(NEW.claim_token, t.claim_token)
+    INTO NEW.job_id, NEW.user_id, NEW.claim_token
+    FROM public.job_tasks t JOIN public.jobs j ON j.id = t.job_id
+   WHERE t.id = NEW.task_id AND t.status = 'claimed';
+  IF NOT FOUND THEN
+    PERFORM shoal.refuse('SH409', 'task_not_claimed', 'The task of this artifact is not claimed.',
+      'Add artifacts while the task is held, before completing it.');
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+-- How much each user keeps in the vault, of attempts that count and of those that do not, until these are
+-- swept away; and how much they may, where it is not what everybody may.
+CREATE TABLE public.vault_usage (
+  user_id    uuid PRIMARY KEY,
+  bytes      bigint NOT NULL DEFAULT 0,
+  max_bytes  bigint CHECK (max_bytes >= 0)
+);
+INSERT INTO public.vault_usage (user_id, bytes)
+SELECT user_id, sum(file_size_bytes) FROM public.job_artifacts GROUP BY user_id;
+
+-- How much all users together and each of them may keep; null for any amount. One row at most, which the
+-- sentinel writes from its settings. Only where all together have a limit, adding takes the lock of it.
+CREATE TABLE shoal.vault_quota (
+  is_only             boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  max_bytes           bigint CHECK (max_bytes >= 0),
+  max_bytes_per_user  bigint CHECK (max_bytes_per_user >= 0)
+);
+
+-- Add to what users keep, or take from it; refuses what is over a quota. Locks: the quota, then what the
+-- users keep by user.
+CREATE FUNCTION shoal.count_kept_bytes(p_user_ids uuid[], p_bytes bigint[]) RETURNS void LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+DECLARE
+  v_grown uuid[] := ARRAY(SELECT c.id FROM unnest(p_user_ids, p_bytes) AS c(id, bytes) WHERE c.bytes > 0);
+  v_quota shoal.vault_quota;
+  v_full  public.vault_usage;
+BEGIN
+  SELECT q.* INTO v_quota FROM shoal.vault_quota q;
+  IF v_quota.max_bytes IS NOT NULL AND cardinality(v_grown) > 0 THEN
+    PERFORM FROM shoal.vault_quota q FOR NO KEY UPDATE;
+  END IF;
+  INSERT INTO public.vault_usage AS u (user_id, bytes)
+  SELECT c.id, c.bytes FROM unnest(p_user_ids, p_bytes) AS c(id, bytes) WHERE c.bytes <> 0 ORDER BY c.id
+  ON CONFLICT (user_id) DO UPDATE SET bytes = u.bytes + excluded.bytes;
+  SELECT u.* INTO v_full FROM public.vault_usage u
+   WHERE u.user_id = ANY (v_grown) AND u.bytes > coalesce(u.max_bytes, v_quota.max_bytes_per_user) LIMIT 1;
+  IF FOUND THEN
+    PERFORM shoal.refuse('SH413', 'quota_exceeded',
+      format('The files of this user would take %s bytes; they may take %s.', v_full.bytes,
+        coalesce(v_full.max_bytes, v_quota.max_bytes_per_user)),
+      'Delete jobs that are not needed any more (shoal job purge), or have the quota raised.');
+  ELSIF cardinality(v_grown) > 0 AND (SELECT sum(u.bytes) FROM public.vault_usage u) > v_quota.max_bytes THEN
+    PERFORM shoal.refuse('SH413', 'quota_exceeded',
+      format('The files of all users would take more than the %s bytes they may.', v_quota.max_bytes),
+      'Delete jobs that are not needed any more (shoal job purge), or raise vault_max_bytes.');
+  END IF;
+END
+$$;
+
+CREATE FUNCTION shoal.count_artifact_changes() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    PERFORM shoal.count_kept_bytes(array_agg(c.user_id), array_agg(c.bytes::bigint))
+       FROM (SELECT r.user_id, -sum(r.file_size_bytes) AS bytes FROM removed r GROUP BY r.user_id) c;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    PERFORM shoal.count_kept_bytes(array_agg(c.user_id), array_agg(c.bytes::bigint))
+       FROM (SELECT a.user_id, sum(a.file_size_bytes) AS bytes FROM added a GROUP BY a.user_id) c;
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER count_added_bytes AFTER INSERT ON public.job_artifacts
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_artifact_changes();
+CREATE TRIGGER count_removed_bytes AFTER DELETE ON public.job_artifacts
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_artifact_changes();
+CREATE TRIGGER count_changed_bytes AFTER UPDATE ON public.job_artifacts
+  REFERENCING OLD TABLE AS removed NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_artifact_changes();
+
+-- limit_vault: how much one user may keep; null for what everybody may.
+CREATE FUNCTION public.limit_vault(p_user_id uuid, p_max_bytes bigint DEFAULT NULL) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
+  INSERT INTO public.vault_usage (user_id, max_bytes) VALUES (p_user_id, p_max_bytes)
+  ON CONFLICT (user_id) DO UPDATE SET max_bytes = excluded.max_bytes
+$$;
+
+-- Tasks that failed for good by their own doing. Those that failed because another did are tried again with
+-- that one, and are not listed.
+--   reason  attempts_used_up | permanent
+CREATE INDEX job_tasks_failed ON public.job_tasks (finished_at, id) WHERE status = 'failed' AND attempts > 0;
+CREATE VIEW public.dead_letters WITH (security_invoker = true) AS
+  SELECT t.id AS task_id, t.job_id, j.user_id, j.type AS job_type, j.status AS job_status, t.name AS task_name,
+         t.task_type, CASE WHEN t.attempts >= t.max_attempts THEN 'attempts_used_up' ELSE 'permanent' END AS reason,
+         t.attempts, t.max_attempts, t.error, t.finished_at AS failed_at
+    FROM public.job_tasks t JOIN public.jobs j ON j.id = t.job_id
+   WHERE t.status = 'failed' AND t.attempts > 0;
+
 ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE shoal.chores ENABLE ROW LEVEL SECURITY;
-REVOKE ALL ON shoal.deleted_jobs, shoal.chores FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
+ALTER TABLE shoal.vault_quota ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.vault_usage ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON shoal.deleted_jobs, shoal.chores, shoal.vault_quota, public.vault_usage, public.dead_letters
+  FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 REVOKE ALL ON FUNCTION
   shoal.remember_deleted_jobs, shoal.delete_jobs, shoal.first_jobs, shoal.delete_old_jobs, shoal.delete_old_lines,
-  shoal.delete_old_keys, shoal.ended_jobs, shoal.disown_objects, public.purge_jobs
+  shoal.delete_old_keys, shoal.ended_jobs, shoal.disown_objects, shoal.count_kept_bytes,
+  shoal.count_artifact_changes,
+  public.purge_jobs, public.limit_vault
   FROM PUBLIC, anon, authenticated;
 GRANT SELECT, UPDATE, DELETE ON shoal.deleted_jobs TO service_role;
 GRANT SELECT, INSERT, UPDATE ON shoal.chores TO service_role;
@@ -223,4 +339,11 @@ CREATE POLICY service_does_everything ON shoal.deleted_jobs TO service_role USIN
 CREATE POLICY service_does_everything ON shoal.chores TO service_role USING (true) WITH CHECK (true);
 GRANT EXECUTE ON FUNCTION
   shoal.delete_old_jobs, shoal.delete_old_lines, shoal.delete_old_keys, shoal.disown_objects TO service_role;
+GRANT EXECUTE ON FUNCTION public.limit_vault TO service_role;
+GRANT SELECT ON public.vault_usage, public.dead_letters TO authenticated, service_role;
+GRANT SELECT, INSERT, UPDATE ON shoal.vault_quota TO service_role;
+CREATE POLICY service_does_everything ON shoal.vault_quota TO service_role USING (true) WITH CHECK (true);
+CREATE POLICY service_sees_everything ON public.vault_usage FOR SELECT TO service_role USING (true);
+CREATE POLICY users_read_what_they_keep ON public.vault_usage FOR SELECT TO authenticated
+  USING (user_id = (SELECT auth.uid()));
 GRANT EXECUTE ON FUNCTION public.purge_jobs TO authenticated, service_role;

@@ -25,6 +25,7 @@ COMMON = """
 INSERT INTO access_keys (name, kind, secret_hash) VALUES ('ci', 'service', sha256('x'));
 SELECT limit_task_type('rare', 1);
 INSERT INTO shoal.chores VALUES ('sweep', clock_timestamp());
+INSERT INTO shoal.vault_quota DEFAULT VALUES;
 """
 
 Rows = Mapping[str, set[str]]
@@ -53,10 +54,12 @@ async def make_world(connection: Connection) -> World:
 
 
 async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tuple[UUID, UUID]:
-    """Jobs that ended, were deleted, and go on; of the last one the job and the task that is held."""
+    """Jobs that completed, failed, were deleted, and go on; of the last one the job and its held task."""
     await client.connection.execute("INSERT INTO users (id, name) VALUES ($1, $2)", user, secret)
     ended = await client.start(graph(task("ends")), user_id=user)
     await finish_one(client, secret)
+    await client.start(graph(task("fails")), user_id=user)
+    await client.fail(await client.claim_one(), error=secret, permanent=True)
     deleted = await client.start(graph(), user_id=user)
     await client.connection.execute("DELETE FROM jobs WHERE id = $1", deleted.id)
     assert (await client.job(ended.id))["status"] == "complete"
