@@ -21,7 +21,7 @@ from websockets.frames import Frame, Opcode
 from websockets.uri import parse_uri
 
 MARK = b'"pub":'
-PING = b"\x81\x02{}"
+PING = b"{}"  # nothing else that is sent here has it
 PONG = Frame(Opcode.TEXT, b"{}").serialize(mask=True)
 SENT_AT = re.compile(rb'"at":([0-9.e+-]+)')
 OPENED_AT_ONCE = 50
@@ -81,14 +81,18 @@ class Client(asyncio.Protocol):
         self._send()
 
     def _count(self, data: bytes) -> None:
-        """Without a parser: what is measured is the beacon. A mark may lie in two reads."""
+        """Without a parser: what is measured is the beacon. A mark, or a ping, may lie in two reads."""
         seen = self._tail + data
         count = seen.count(MARK)
-        if PING in seen:
+        if PING in self._tail[-1:] + data:
             self._transport.write(PONG)
         self._tail = seen[-(len(MARK) - 1) :]
         if count:
             self._counter.note(seen, count)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Whoever waits for deliveries would wait for ever."""
+        sys.exit(f"a listener was disconnected: {exc or bytes(self._tail)!r}")
 
     def _send(self) -> None:
         for data in self._wire.data_to_send():

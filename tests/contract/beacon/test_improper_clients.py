@@ -178,6 +178,10 @@ async def test_who_does_not_read_is_cut_and_nobody_else_waits(stage: Stage, dial
         while "push" not in (message := await reader.hear()):
             await reader.say(message)  # a ping
     await publishing
+    await reader.say({"id": 3, "rpc": {"method": "echo"}})
+    while (message := await reader.hear()) == {}:
+        await reader.say(message)
+    assert message["id"] == 3
 
     assert await sleeper.is_cut(), "ten megabytes wait for a client that does not read"
 

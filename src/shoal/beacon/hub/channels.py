@@ -42,11 +42,13 @@ class Channel:
             else None
         )
 
-    def publish(self, data: msgspec.Raw, now: float) -> None:
+    def publish(self, data: msgspec.Raw, now: float) -> int:
+        """The size of what each listener is sent."""
         body = replies.encode({"data": data}) if self.stream is None else self.stream.add(data, now)
         message = replies.push(self.name, "pub", body)
         for listener in self.listeners:
             listener.push(message)
+        return len(message)
 
     def result(self, position: Position, now: float, *, flag: int = 0) -> dict[str, Any]:
         """What a new listener is told of the stream, with what it missed."""

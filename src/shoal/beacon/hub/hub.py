@@ -34,8 +34,8 @@ log = structlog.get_logger(__name__)
 
 TICK_S = 0.2
 FORGET_EVERY_S = 10.0
-LONGEST_BURST = 256
-"""Publications between two turns of the event loop, after which it gets one."""
+LARGEST_BURST = 64 * 1024
+"""Bytes published in one turn of the event loop, after which the sockets get one."""
 
 
 class Socket(Protocol):
@@ -102,9 +102,9 @@ class Hub(Part):
         except Refused as refused:
             log.warning("nothing was published", channel=channel, why=refused.message)
             return False
-        found.publish(replies.encode(data), self._clock.monotonic())
-        self._burst += 1
-        if self._burst >= LONGEST_BURST:
+        self._burst += found.publish(replies.encode(data), self._clock.monotonic())
+        if self._burst >= LARGEST_BURST:
+            self._burst = 0
             await asyncio.sleep(0)
         return True
 
@@ -155,7 +155,6 @@ class Hub(Part):
 
     def _flush(self) -> None:
         """Each client gets one frame with all that was said in this turn of the loop"""
-        self._burst = 0
         active, self._active = self._active, {}
         frames: dict[tuple[bytes, ...], bytes] = {}
         for session in active:
