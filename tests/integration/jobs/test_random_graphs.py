@@ -9,7 +9,7 @@ from .graph_model import ENDED_BADLY, GraphModel, TaskModel
 from .invariants import AT_THE_END, broken
 from .ledger_client import LedgerClient
 
-MOST_STEPS = 60
+MOST_STEPS = 40
 
 
 @st.composite
@@ -76,7 +76,7 @@ async def finish(drive: Drive, data: st.DataObject) -> None:
 
 @pytest.mark.timeout(600)  # it takes seconds, but minutes to make a failure small
 @settings(
-    max_examples=25,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[
         HealthCheck.function_scoped_fixture,  # each example empties the database itself
