@@ -30,12 +30,20 @@ def start_detached(given: Given, apps: Sequence[str], workers: int) -> None:
     ready = child.stdout.readline()
     if not ready:
         code = child.wait()
-        said = log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES_SHOWN:]
         if code:
-            typer.echo("\n".join(said), err=True)
+            typer.echo("\n".join(_why(log_file.read_text(encoding="utf-8", errors="replace"))), err=True)
             raise typer.Exit(code)
         raise Unavailable("up_ended", "It ended before it was ready.", hint=f"Its log is {log_file}.")
     typer.echo(ready.decode().strip())
+
+
+def _why(log: str) -> list[str]:
+    """What was said to people, from the first error on; without one the last lines there are."""
+    lines = log.splitlines()
+    first = next((number for number, line in enumerate(lines) if line.startswith("error:")), None)
+    if first is None:
+        return lines[-LOG_LINES_SHOWN:]
+    return [line for line in lines[first:] if not line.startswith("{")]
 
 
 def _arguments(given: Given, apps: Sequence[str], workers: int) -> list[str]:

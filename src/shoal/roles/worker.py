@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from shoal.app.declare import App
+from shoal.ledger.connection import require_url
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
@@ -28,6 +29,7 @@ LAST_CHANCE_S = 5.0
 
 
 def worker_parts(settings: Settings, app: App) -> list[Part]:
+    require_url(settings[LedgerSettings].database_url)  # the first thing that is missing when nothing runs
     own = settings[WorkerSettings]
     worker_id = own.worker_id or new_worker_id()
     ledger = Ledger(settings[LedgerSettings], application=f"shoal worker {worker_id}")

@@ -92,6 +92,19 @@ def test_an_app_that_cannot_be_found_ends_up_as_well(shoal: Shoal) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_in_the_background_as_well(shoal: Shoal) -> None:
+    done = shoal.run("up", "--detach", "--port", "0", "--app", "examples.nothing:app")
+    assert done.returncode == 7
+    assert done.stderr.startswith("error: The module examples.nothing cannot be found")
+    assert done.stderr.rstrip().endswith("(worker_failed_to_start)")
+    assert "{" not in done.stderr
+
+
+def test_a_worker_without_an_up_says_how_to_start_one(shoal: Shoal) -> None:
+    done = shoal.run("worker", "run", "examples.hello:app")
+    assert "shoal up" in refused(done, code="database_not_configured", exit_code=2)
+
+
 def test_commands_without_an_up_say_how_to_start_one(shoal: Shoal) -> None:
     assert "shoal up" in refused(shoal.run("job", "list"), code="nothing_running", exit_code=7)
 
