@@ -466,6 +466,7 @@ CREATE FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_t
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
   v_places tid[] := '{}';  -- where the rows are; they stay there while we hold their locks
@@ -528,6 +529,7 @@ CREATE FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], p_clai
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
   v_done    uuid[];
@@ -1919,7 +1921,7 @@ ALTER TABLE ONLY public.job_artifacts
     ADD CONSTRAINT job_artifacts_task_id_claim_token_storage_path_key UNIQUE (task_id, claim_token, storage_path);
 
 ALTER TABLE ONLY public.job_tasks
-    ADD CONSTRAINT job_tasks_pkey PRIMARY KEY (id);
+    ADD CONSTRAINT job_tasks_pkey PRIMARY KEY (id) WITH (fillfactor='50');
 
 ALTER TABLE ONLY public.job_types
     ADD CONSTRAINT job_types_pkey PRIMARY KEY (type);
@@ -1967,13 +1969,13 @@ CREATE INDEX job_artifacts_by_path ON public.job_artifacts USING hash (storage_p
 
 CREATE INDEX job_artifacts_of_job ON public.job_artifacts USING btree (job_id, created_at);
 
-CREATE INDEX job_tasks_claimed ON public.job_tasks USING btree (task_type) WHERE ((status)::text = 'claimed'::text);
+CREATE INDEX job_tasks_claimed ON public.job_tasks USING btree (task_type, claimed_at) WHERE ((status)::text = 'claimed'::text);
 
 CREATE INDEX job_tasks_delayed ON public.job_tasks USING btree (run_at) WHERE (((status)::text = 'pending'::text) AND delayed);
 
 CREATE INDEX job_tasks_failed ON public.job_tasks USING btree (finished_at, id) WHERE (((status)::text = 'failed'::text) AND (attempts > 0));
 
-CREATE INDEX job_tasks_of_job ON public.job_tasks USING btree (job_id, sequence);
+CREATE INDEX job_tasks_of_job ON public.job_tasks USING btree (job_id, sequence) WITH (fillfactor='50');
 
 CREATE INDEX job_tasks_ready ON public.job_tasks USING btree (task_type, order_key, id) WHERE (((status)::text = 'pending'::text) AND (waiting_on = 0) AND (NOT delayed));
 

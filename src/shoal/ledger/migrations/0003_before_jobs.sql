@@ -107,8 +107,10 @@ CREATE INDEX jobs_alive ON public.jobs (user_id, turn_ends) WHERE status IN ('qu
 CREATE UNIQUE INDEX jobs_unique_while_alive ON public.jobs (user_id, type, unique_key)
   WHERE unique_key IS NOT NULL AND status IN ('queued', 'processing');
 
+-- The two indexes that hold every task leave room for the versions a task goes through: a full page would
+-- be searched for dead entries at each claim and each completion.
 CREATE TABLE public.job_tasks (
-  id            uuid PRIMARY KEY DEFAULT shoal.uuid7(),
+  id            uuid DEFAULT shoal.uuid7() PRIMARY KEY WITH (fillfactor = 50),
   job_id        uuid NOT NULL REFERENCES public.jobs (id) ON DELETE CASCADE,
   name          shoal.short_name NOT NULL DEFAULT '',
   task_type     shoal.type_name NOT NULL,
@@ -142,8 +144,9 @@ CREATE TABLE public.job_tasks (
 CREATE INDEX job_tasks_ready ON public.job_tasks (task_type, order_key, id)
   WHERE status = 'pending' AND waiting_on = 0 AND NOT delayed;
 CREATE INDEX job_tasks_delayed ON public.job_tasks (run_at) WHERE status = 'pending' AND delayed;
-CREATE INDEX job_tasks_claimed ON public.job_tasks (task_type) WHERE status = 'claimed';
-CREATE INDEX job_tasks_of_job ON public.job_tasks (job_id, sequence);
+-- With claimed_at no two entries are equal: claims append to it instead of sorting through the ended ones.
+CREATE INDEX job_tasks_claimed ON public.job_tasks (task_type, claimed_at) WHERE status = 'claimed';
+CREATE INDEX job_tasks_of_job ON public.job_tasks (job_id, sequence) WITH (fillfactor = 50);
 
 -- task_id may start when `needs` has ended. What a failure of `needs` means for task_id:
 -- fail (it fails too), skip (it is cancelled, the job does not fail for it), ignore (it runs anyway).

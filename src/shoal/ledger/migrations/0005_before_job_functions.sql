@@ -4,8 +4,9 @@
 -- them by RPC. A further p_claim_token fences by attempt; without it worker and status decide.
 -- The batch forms in the schema `shoal` are what our own worker calls; the public ones call those.
 --
--- The hot ones are planned without sequential scans: their plans live as long as a connection, and one
--- made while the table was small must not read all of it when it has grown.
+-- The hot ones are planned once for each connection, whatever the size of a batch: planning anew would cost
+-- as much as claiming. And without sequential scans: a plan made while the table was small must not read
+-- all of it when it has grown.
 --
 -- Errors that people see carry a SQLSTATE of class SH (SH400 … SH413) and their stable code in DETAIL.
 
@@ -79,7 +80,7 @@ CREATE FUNCTION shoal.claim_work(
 ) RETURNS TABLE (
   task_id uuid, job_id uuid, user_id uuid, job_type text, task_name text, task_type text,
   attempt int, max_attempts int, timeout_s real, input jsonb, needs jsonb
-) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_places tid[] := '{}';  -- where the rows are; they stay there while we hold their locks
   v_room   int[];          -- per type: how many its limits let through; null where there is no limit
@@ -213,7 +214,7 @@ $$;
 CREATE FUNCTION shoal.complete_tasks(
   p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_outputs jsonb[]
 ) RETURNS TABLE (task_id uuid, verdict text) LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
+SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_done    uuid[];
   v_feeding uuid[];
