@@ -56,7 +56,9 @@ async def test_whoever_has_to_go_ends_its_task_first(field: Field) -> None:
 
     # For the queue there is one task less, so one of the two has to go; both still run one.
     await field.ledger.connection.execute(
-        "UPDATE job_tasks SET status = 'complete' WHERE id = $1", job.tasks["0"]
+        """WITH ended AS (DELETE FROM task_leases WHERE task_id = $1)
+           UPDATE job_tasks SET status = 'complete' WHERE id = $1""",
+        job.tasks["0"],
     )
     await so(lambda: '"workers":1,"before":2' in parent.log_file.read_text())
     field.let_go()
