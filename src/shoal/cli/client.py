@@ -24,6 +24,7 @@ from shoal.runtime.errors import (
     Unavailable,
 )
 from shoal.runtime.settings import Settings
+from shoal.wire.ended_jobs import DeadLetterPage, Purged
 from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, StartedJobs, TaskPage, TaskView
 from shoal.wire.problems import Problem
 from shoal.wire.types import JobTypePage, TaskTypes, TaskTypeView
@@ -70,6 +71,13 @@ class Client:
 
     def retry_job(self, job_id: UUID) -> JobView:
         return self._call("POST", f"/api/jobs/{job_id}/retry", JobView)
+
+    def list_dead_letters(self, filters: dict[str, Any]) -> DeadLetterPage:
+        given = {name: value for name, value in filters.items() if value is not None}
+        return self._call("GET", "/api/dead-letters", DeadLetterPage, params=given)
+
+    def purge_jobs(self, request: dict[str, Any]) -> Purged:
+        return self._call("POST", "/api/jobs/purge", Purged, json=request)
 
     def list_tasks(self, job_id: UUID, cursor: str | None) -> TaskPage:
         given = {"cursor": cursor} if cursor else {}

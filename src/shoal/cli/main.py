@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import beacon, config, database, job, key, local, sentinel, task, worker
+from shoal.cli import beacon, config, database, ended_jobs, job, key, local, sentinel, task, worker
 from shoal.cli.exits import DEFECT, INTERRUPTED, exit_code_of
 from shoal.runtime.errors import ShoalError
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 local.add_to(app)
+ended_jobs.add_to(job.app)
 app.add_typer(job.app, name="job")
 app.add_typer(task.app, name="task")
 app.add_typer(worker.app, name="worker")

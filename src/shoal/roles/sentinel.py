@@ -6,6 +6,7 @@ from datetime import timedelta
 from shoal.access.service import Access
 from shoal.access.settings import AccessSettings
 from shoal.api.app import build_app
+from shoal.api.ended_jobs import ended_jobs_router
 from shoal.api.jobs import jobs_router
 from shoal.api.server import HttpServer
 from shoal.api.settings import ApiSettings
@@ -14,6 +15,7 @@ from shoal.api.types import job_types_router, task_types_router
 from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
 from shoal.jobs.chores import Watchdog
+from shoal.jobs.ended_jobs import EndedJobs
 from shoal.jobs.retention import Retention
 from shoal.jobs.service import Jobs
 from shoal.jobs.settings import RetentionSettings
@@ -60,6 +62,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         handlers=[
             jobs_router(jobs, max_batch_bytes=settings[ApiSettings].api_max_batch_bytes),
             tasks_router(jobs),
+            ended_jobs_router(EndedJobs(ledger)),
             job_types_router(jobs),
             task_types_router(TaskTypeControl(ledger), operators=settings[AccessSettings].operator_ids),
             *beacon.handlers,

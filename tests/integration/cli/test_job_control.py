@@ -181,3 +181,21 @@ def test_a_batch_is_started_whole_or_not_at_all(running: Shoal) -> None:
     assert {job["id"] for job in running.json("job", "list")["jobs"]} == set(ids)
     assert running.run("job", "start").returncode == 2
     assert running.run("job", "start", "--batch", str(batch), "--priority", "1").returncode == 2
+
+
+def test_what_failed_is_listed_and_what_ended_is_deleted(running: Shoal) -> None:
+    job = start(running, mark=str(running.data_dir.parent / "mark"))
+    assert running.run("job", "watch", job).returncode == 1
+    (dead,) = running.json("job", "dead")["tasks"]
+    assert (dead["jobId"], dead["taskName"]) == (job, "fail_once")
+    assert "the first time it fails" in running.ok("job", "dead", "--reason", "attempts_used_up")
+    assert running.ok("job", "purge", "--status", "failed", "--dry-run").startswith("would delete 1 jobs")
+    assert "deleted 0 jobs" in running.ok("job", "purge", "--older-than", "1", "--yes")
+
+    assert running.run("job", "purge").returncode == 1  # nobody said yes
+    assert running.run("job", "purge", "--json").returncode == 2
+    assert running.json("job", "show", job)["status"] == "failed"
+    assert running.json("job", "purge", "--yes")["jobs"] == 1
+
+    assert running.run("job", "show", job).returncode == 3
+    assert running.json("job", "dead")["tasks"] == []
