@@ -129,10 +129,10 @@ def _checked_target(directory: DataDirectory, target: Path) -> tuple[Path, Path]
     """Where the backup goes, and what it is called until it is complete."""
     target = target.expanduser().resolve()
     partial = target.with_name(f"{target.name}.partial")
-    if not directory.path.is_dir():
+    if not directory.is_prepared:
         raise Invalid(
             "data_dir_missing",
-            f"There is no data directory {directory.path}.",
+            f"There is no data directory of Shoal at {directory.path}.",
             hint="Name the one to back up with --data-dir.",
         )
     if target.is_relative_to(directory.path):

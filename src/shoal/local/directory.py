@@ -70,6 +70,11 @@ class DataDirectory:
             )
         return directory
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether this is a data directory, and not just any folder or nothing at all."""
+        return self.postgres.is_dir()
+
     def hold(self, *, url: str) -> Hold:
         """Take the directory for this process; Conflict ``data_dir_in_use`` if another has it."""
         with _clear_errors(self.path):

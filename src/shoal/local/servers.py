@@ -21,7 +21,7 @@ async def stop_leftovers(directory: DataDirectory) -> list[str]:
 
     Conflict ``data_dir_in_use`` if a living process holds the directory: then they are in use.
     """
-    if not directory.path.is_dir():
+    if not directory.is_prepared:
         return []
     hold = directory.hold(url="")
     try:

@@ -55,8 +55,8 @@ async def _finding(part: str, look: Callable[[Settings], Awaitable[str]], settin
 async def _look_at_directory(settings: Settings) -> str:
     """Without making one: whoever only looks leaves nothing behind."""
     directory = DataDirectory(settings[LocalSettings].data_dir)
-    if not directory.path.exists():
-        return f"{directory.path}, not there yet: 'shoal up' makes it"
+    if not directory.is_prepared:
+        return f"{directory.path}, not used yet: 'shoal up' makes it"
     DataDirectory.prepare(directory.path)
     holder = directory.holder()
     used = f"used by 'shoal up' (process {holder.pid}, {holder.url})" if holder else "not in use"

@@ -100,6 +100,20 @@ def test_in_the_background_as_well(shoal: Shoal) -> None:
     assert "{" not in done.stderr
 
 
+def test_who_only_looks_leaves_nothing_in_a_folder_that_is_no_data_directory(shoal: Shoal) -> None:
+    shoal.data_dir.mkdir()
+    (shoal.data_dir / "letter.txt").touch()
+    shoal.ok("doctor")
+    shoal.ok("down")
+    shoal.ok("config", "show")
+    target = shoal.data_dir.parent / "copy"
+    refused(shoal.run("backup", str(target)), code="data_dir_missing", exit_code=2)
+    for command in (("status",), ("job", "list")):
+        refused(shoal.run(*command), code="nothing_running", exit_code=7)
+    assert [file.name for file in shoal.data_dir.iterdir()] == ["letter.txt"]
+    assert not target.exists()
+
+
 def test_a_worker_without_an_up_says_how_to_start_one(shoal: Shoal) -> None:
     done = shoal.run("worker", "run", "examples.hello:app")
     assert "shoal up" in refused(done, code="database_not_configured", exit_code=2)
