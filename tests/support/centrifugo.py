@@ -74,7 +74,6 @@ class Centrifugo:
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.client_url = f"ws://127.0.0.1:{self.port}/connection/websocket"
-        self._api_key = api_key
         self._log_file = folder / "centrifugo.log"
         self._file = folder / "centrifugo.json"
         self._file.write_text(
@@ -118,15 +117,6 @@ class Centrifugo:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
-
-    async def call(self, client: httpx.AsyncClient, method: str, **parameters: Any) -> Any:
-        """One call of its server API; fails when it answers with an error."""
-        answer = await client.post(
-            f"{self.url}/api/{method}", json=parameters, headers={"X-API-Key": self._api_key}
-        )
-        body = answer.raise_for_status().json()
-        assert "error" not in body, body
-        return body["result"]
 
     def _launch(self) -> None:
         with self._log_file.open("ab") as log:

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import time
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,31 +10,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
+from litestar import Litestar
+from prometheus_client import CollectorRegistry
 
+from shoal.api.errors import answer_error
+from shoal.api.proxy import proxy_router
 from shoal.api.server import HttpServer
 from shoal.api.settings import ApiSettings
+from shoal.beacon.centrifugo import Centrifugo
+from shoal.beacon.configuration import PROXY_SECRET_HEADER
 from shoal.beacon.gate import Channel, Gate
 from shoal.beacon.hub.hub import Hub
 from shoal.beacon.hub.limits import Limits
 from shoal.beacon.hub.socket import HubSocket
-from shoal.beacon.model import (
-    ChannelOptions,
-    DisconnectCode,
-    ErrorCode,
-    Identity,
-    Peer,
-    Refused,
-    Subscribed,
-)
+from shoal.beacon.model import ChannelOptions, ErrorCode, Identity, Peer, Refused, Subscribed
+from shoal.beacon.ports import Beacon
+from shoal.beacon.settings import BeaconSettings, websocket_url
 from shoal.beacon.tokens import ConnectionTokens
 from shoal.runtime.clock import SystemClock
-from tests.support.centrifugo import Centrifugo
-
-from .proxies import Proxies
+from shoal.runtime.lifecycle import Part
+from tests.support.centrifugo import Centrifugo as CentrifugoServer
 
 SECRET = "a secret that is long enough for HS256"
-API_KEY = "the key of the server API"
 ORIGIN = "https://portal.example.org"
 
 LIMITS = Limits(
@@ -44,9 +40,10 @@ LIMITS = Limits(
 RECOVERS = ChannelOptions(history_size=10, history_ttl_s=60, recovery=True)
 
 
-class Stage(ABC):
+class Stage:
     """One beacon. ``revoked`` are users who are no longer welcome, ``taken`` what clients published."""
 
+    beacon: Beacon
     client_url: str
 
     def __init__(self) -> None:
@@ -65,14 +62,8 @@ class Stage(ABC):
         identity = Identity(user, int(time.time() + seconds), {"name": user}, {"kind": "test"}, channels)
         return self.tokens.issue(replace(identity, **changes))
 
-    @abstractmethod
-    async def publish(self, channel: str, *messages: Any) -> None: ...
-
-    @abstractmethod
-    async def disconnect(self, user: str, code: DisconnectCode, reason: str) -> None: ...
-
-    @abstractmethod
-    async def presence(self, channel: str) -> Mapping[str, str]: ...
+    async def publish(self, channel: str, *messages: Any) -> None:
+        assert await self.beacon.publish_many([(channel, message) for message in messages])
 
     def _new_gate(self) -> Gate:
         gate = Gate()
@@ -119,115 +110,103 @@ async def _fail(peer: Peer, data: Any) -> Any:
     raise RuntimeError("a handler that fails, on purpose")
 
 
-class HubStage(Stage):
-    def __init__(self) -> None:
-        super().__init__()
-        self.hub = Hub(self.gate, self.tokens, self.clock, limits=LIMITS)
+def configuration(gate: Gate, sentinel: str, redis_url: str) -> Mapping[str, Any]:
+    """For Centrifugo: what the hub takes from the gate and its limits."""
 
-    async def publish(self, channel: str, *messages: Any) -> None:
-        await self.hub.publish_many([(channel, message) for message in messages])
-
-    async def disconnect(self, user: str, code: DisconnectCode, reason: str) -> None:
-        await self.hub.disconnect(user, code, reason)
-
-    async def presence(self, channel: str) -> Mapping[str, str]:
-        return await self.hub.presence(channel)
-
-
-class CentrifugoStage(Stage):
-    centrifugo: Centrifugo
-    http: httpx.AsyncClient
-
-    async def publish(self, channel: str, *messages: Any) -> None:
-        for message in messages:
-            await self._call("publish", channel=channel, data=message)
-
-    async def disconnect(self, user: str, code: DisconnectCode, reason: str) -> None:
-        await self._call("disconnect", user=user, disconnect={"code": code, "reason": reason})
-
-    async def presence(self, channel: str) -> Mapping[str, str]:
-        found = await self._call("presence", channel=channel)
-        return {info["client"]: info["user"] for info in found["presence"].values()}
-
-    async def _call(self, method: str, **parameters: Any) -> Any:
-        return await self.centrifugo.call(self.http, method, **parameters)
-
-    def configuration(self, sentinel: str, redis_url: str) -> Mapping[str, Any]:
-        def proxy(name: str) -> Mapping[str, Any]:
-            return {
-                "endpoint": f"{sentinel}/proxy/{name}",
-                "timeout": "3s",
-                "include_connection_meta": True,
-            }
-
+    def proxy(name: str) -> Mapping[str, Any]:
         return {
-            "log": {"level": "info"},
-            "engine": {"type": "redis", "redis": {"address": [redis_url]}},
-            "client": {
-                "token": {"hmac_secret_key": SECRET},
-                "allowed_origins": [ORIGIN],
-                "concurrency": 16,
-                "ping_interval": f"{LIMITS.ping_interval_s}s",
-                "pong_timeout": f"{LIMITS.pong_timeout_s}s",
-                "stale_close_delay": f"{LIMITS.stale_s}s",
-                "expired_close_delay": f"{LIMITS.expired_grace_s}s",
-                "channel_limit": LIMITS.channels,
-            },
-            "channel": {
-                "proxy": {"subscribe": proxy("subscribe"), "publish": proxy("publish")},
-                "namespaces": [
-                    {
-                        "name": name,
-                        "presence": channel.options.presence,
-                        "join_leave": channel.options.join_leave,
-                        "force_push_join_leave": channel.options.join_leave,
-                        "history_size": channel.options.history_size,
-                        "history_ttl": f"{channel.options.history_ttl_s}s",
-                        "force_recovery": channel.options.recovery,
-                        "subscribe_proxy_enabled": channel.subscribe is not None,
-                        "publish_proxy_enabled": channel.publish is not None,
-                        "allow_presence_for_client": channel.presence is not None,
-                        "allow_history_for_client": channel.history is not None,
-                    }
-                    for name, channel in self.gate.namespaces.items()
-                ],
-            },
-            "rpc": {"proxy": proxy("rpc"), "without_namespace": {"proxy_enabled": True}},
-            "shutdown": {"timeout": "1s"},
+            "endpoint": f"{sentinel}/proxy/{name}",
+            "timeout": "3s",
+            "include_connection_meta": True,
+            "http": {"static_headers": {PROXY_SECRET_HEADER: SECRET}},
         }
+
+    return {
+        "log": {"level": "info"},
+        "engine": {"type": "redis", "redis": {"address": [redis_url]}},
+        "client": {
+            "token": {"hmac_secret_key": SECRET},
+            "allowed_origins": [ORIGIN],
+            "concurrency": 16,
+            "ping_interval": f"{LIMITS.ping_interval_s}s",
+            "pong_timeout": f"{LIMITS.pong_timeout_s}s",
+            "stale_close_delay": f"{LIMITS.stale_s}s",
+            "expired_close_delay": f"{LIMITS.expired_grace_s}s",
+            "channel_limit": LIMITS.channels,
+        },
+        "channel": {
+            "proxy": {"subscribe": proxy("subscribe"), "publish": proxy("publish")},
+            "namespaces": [
+                {
+                    "name": name,
+                    "presence": channel.options.presence,
+                    "join_leave": channel.options.join_leave,
+                    "force_push_join_leave": channel.options.join_leave,
+                    "history_size": channel.options.history_size,
+                    "history_ttl": f"{channel.options.history_ttl_s}s",
+                    "force_recovery": channel.options.recovery,
+                    "subscribe_proxy_enabled": channel.subscribe is not None,
+                    "publish_proxy_enabled": channel.publish is not None,
+                    "allow_presence_for_client": channel.presence is not None,
+                    "allow_history_for_client": channel.history is not None,
+                }
+                for name, channel in gate.namespaces.items()
+            ],
+        },
+        "rpc": {"proxy": proxy("rpc"), "without_namespace": {"proxy_enabled": True}},
+        "shutdown": {"timeout": "1s"},
+    }
 
 
 @asynccontextmanager
 async def hub_stage() -> AsyncIterator[Stage]:
-    stage = HubStage()
+    stage = Stage()
+    hub = stage.beacon = Hub(stage.gate, stage.tokens, stage.clock, limits=LIMITS)
     server = HttpServer(
-        Proxies(stage.gate),
-        ApiSettings(api_port=0),
-        drain_s=2,
-        open_socket=partial(HubSocket, stage.hub, {ORIGIN}),
+        _sentinel(stage), ApiSettings(api_port=0), drain_s=2, open_socket=partial(HubSocket, hub, {ORIGIN})
     )
-    async with _running(stage.hub, server):
-        stage.client_url = f"ws{server.url.removeprefix('http')}/connection/websocket"
+    async with _running(hub, server):
+        stage.client_url = websocket_url(server.url)
         yield stage
 
 
 @asynccontextmanager
 async def centrifugo_stage(folder: Path, redis_url: str) -> AsyncIterator[Stage]:
-    stage = CentrifugoStage()
-    server = HttpServer(Proxies(stage.gate), ApiSettings(api_port=0), drain_s=2)
-    async with _running(server), httpx.AsyncClient(trust_env=False) as stage.http:
-        stage.centrifugo = Centrifugo(folder, stage.configuration(server.url, redis_url), api_key=API_KEY)
-        stage.centrifugo.check_configuration()
-        await stage.centrifugo.start()
-        stage.client_url = stage.centrifugo.client_url
+    stage = Stage()
+    sentinel = HttpServer(_sentinel(stage), ApiSettings(api_port=0), drain_s=2)
+    async with _running(sentinel):
+        settings = configuration(stage.gate, sentinel.url, redis_url)
+        server = CentrifugoServer(folder, settings, api_key=SECRET)
+        server.check_configuration()
+        await server.start()
+        stage.client_url = server.client_url
+        stage.beacon = beacon = Centrifugo(
+            BeaconSettings(
+                centrifugo_url=server.url,
+                centrifugo_api_key=SECRET,
+                centrifugo_token_secret=SECRET,
+                centrifugo_proxy_secret=SECRET,
+            ),
+            CollectorRegistry(),
+        )
         try:
-            yield stage
+            async with _running(beacon):
+                yield stage
         finally:
-            stage.centrifugo.stop()
+            server.stop()
+
+
+def _sentinel(stage: Stage) -> Litestar:
+    """What Centrifugo asks, asked of the same gate as the hub asks."""
+    return Litestar(
+        [proxy_router(stage.gate, stage.tokens, SECRET)],
+        exception_handlers={Exception: answer_error},
+        logging_config=None,
+    )
 
 
 @asynccontextmanager
-async def _running(*parts: Any) -> AsyncIterator[None]:
+async def _running(*parts: Part) -> AsyncIterator[None]:
     for part in parts:
         await part.start()
     running = [asyncio.create_task(part.run()) for part in parts]

@@ -12,7 +12,7 @@ from .visitors import CallFailed, Visitor
 
 
 async def cut(stage: Stage, visitor: Visitor, user: str) -> None:
-    await stage.disconnect(user, DisconnectCode.FORCE_RECONNECT, "force reconnect")
+    await stage.beacon.disconnect(user, DisconnectCode.FORCE_RECONNECT, "force reconnect")
     await visitor.expect("connecting")
 
 
@@ -81,7 +81,7 @@ async def test_nothing_is_lost_or_doubled_while_connections_are_cut(stage: Stage
     heard: list[int] = []
     for part in (10, 20, 30):
         heard += await visitor.publications(channel, part - len(heard))
-        await stage.disconnect(user, DisconnectCode.FORCE_RECONNECT, "force reconnect")
+        await stage.beacon.disconnect(user, DisconnectCode.FORCE_RECONNECT, "force reconnect")
     heard += await visitor.publications(channel, 40 - len(heard))
     await publishing
 
@@ -141,7 +141,7 @@ async def test_who_is_sent_away_for_good_does_not_come_back(stage: Stage, invite
     await visitor.connect()
     await other.connect()
 
-    await stage.disconnect(user, DisconnectCode.FORCE_NO_RECONNECT, "force disconnect")
+    await stage.beacon.disconnect(user, DisconnectCode.FORCE_NO_RECONNECT, "force disconnect")
 
     assert (await visitor.expect("disconnected"))["code"] == DisconnectCode.FORCE_NO_RECONNECT
     assert (await other.rpc("echo", 1))["data"] == 1

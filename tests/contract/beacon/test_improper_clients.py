@@ -8,8 +8,11 @@ from websockets.exceptions import InvalidStatus
 
 from shoal.beacon.model import DisconnectCode
 
-from .raw import RawClient
+from .raw import NO_CLOSE, RawClient
 from .stage import LIMITS, ORIGIN, Stage
+
+TOO_BIG = (1009, NO_CLOSE)
+"""What was sent and not read resets the connection, which may overtake the reason for its end."""
 
 Dial = Callable[[], Awaitable[RawClient]]
 
@@ -99,7 +102,7 @@ async def test_a_message_over_the_limit_ends_the_connection(stage: Stage, dial: 
     assert (await client.hear())["id"] == 2
     await client.send(frame % ("x" * (fits + 1)))
 
-    assert await client.ended() == 1009
+    assert await client.ended() in TOO_BIG
 
 
 async def test_a_message_in_many_fragments_is_counted_whole(stage: Stage, dial: Dial) -> None:
@@ -110,7 +113,7 @@ async def test_a_message_in_many_fragments_is_counted_whole(stage: Stage, dial: 
     assert (await client.hear())["rpc"]["data"]["data"] == 1
     await client.send_fragments(["x" * 40_000] * 2)
 
-    assert await client.ended() == 1009
+    assert await client.ended() in TOO_BIG
 
 
 async def test_subscriptions_have_a_limit_each_counts_once(stage: Stage, dial: Dial) -> None:
@@ -173,7 +176,12 @@ async def test_who_does_not_read_is_cut_and_nobody_else_waits(stage: Stage, dial
     sleeper.stop_reading()
 
     block, count = "x" * 50_000, 200
-    publishing = asyncio.create_task(stage.publish(channel, *[block] * count))
+
+    async def publish() -> None:
+        for _ in range(count):
+            await stage.publish(channel, block)
+
+    publishing = asyncio.create_task(publish())
     for _ in range(count):
         while "push" not in (message := await reader.hear()):
             await reader.say(message)  # a ping

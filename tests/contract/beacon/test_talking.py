@@ -141,7 +141,7 @@ async def test_who_is_there_can_be_seen_where_the_channel_shows_it(stage: Stage,
 
     assert await one.presence(room) == [users[0], *users]
     assert await one.presence_stats(room) == (3, 2)
-    assert sorted((await stage.presence(room)).values()) == [users[0], *users]
+    assert sorted((await stage.beacon.presence(room)).values()) == [users[0], *users]
     await one.expect("join", channel=room, user=users[1])
     await other.disconnect()
     await one.expect("leave", channel=room, user=users[1])
@@ -186,3 +186,17 @@ async def test_a_token_can_bring_channels_of_its_own(stage: Stage, invite: Invit
     assert await visitor.publications(own, 1, prefix="server_") == ["for you"]
     await visitor.listen(own)
     assert (await visitor.expect("unsubscribed", channel=own))["code"] == 105
+
+
+async def test_rooms_learn_which_channels_are_listened_to(stage: Stage, invite: Invite) -> None:
+    visitor, channel = invite(stage.name("user")), stage.name("jobs:")
+    await visitor.connect()
+    await visitor.subscribe(channel)
+
+    assert channel in await stage.beacon.active("jobs")
+    assert channel not in await stage.beacon.active("plain")
+
+
+async def test_a_message_for_a_channel_that_nobody_opened_is_not_taken(stage: Stage) -> None:
+    assert await stage.beacon.publish("unheard:of", {}) is False
+    assert await stage.beacon.publish("plain:1", {}) is True
