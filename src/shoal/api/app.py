@@ -1,6 +1,6 @@
 """The ASGI app, put together from what a role hands in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.metadata import version
 
 from litestar import Litestar, Router
@@ -40,6 +40,7 @@ def build_app(
     clock: Clock,
     handlers: Sequence[ControllerRouterHandler] = (),
     open_handlers: Sequence[ControllerRouterHandler] = (),
+    before_metrics: Sequence[Callable[[], Awaitable[None]]] = (),
 ) -> ASGIApp:
     """The app of one process.
 
@@ -47,6 +48,7 @@ def build_app(
       ``disabled``.
     * ``handlers`` need a token or a key, and may take ``principal: Caller``.
     * ``open_handlers`` are asked without either: signed links, endpoints with a proof of their own.
+    * ``before_metrics`` is awaited before ``registry`` is shown.
     """
     if vault.signer is not None:  # a bucket serves its links itself
         open_handlers = [files_handler(vault, vault.signer, clock), *open_handlers]
@@ -61,7 +63,7 @@ def build_app(
         route_handlers=[
             closed,
             status_handler(StatusDesk(checks, read_metrics)),
-            metrics_handler(registry),
+            metrics_handler(registry, before=before_metrics),
             *open_handlers,
         ],
         exception_handlers={Exception: answer_error},

@@ -4,6 +4,8 @@ Labels come from our own routes and a fixed list of methods, never from what was
 asks for a million addresses must not make a million series.
 """
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -35,15 +37,20 @@ class RequestMetrics:
         self._seconds.labels(known, route).observe(seconds)
 
 
-def metrics_handler(registry: CollectorRegistry) -> HTTPRouteHandler:
+def metrics_handler(
+    registry: CollectorRegistry, *, before: Sequence[Callable[[], Awaitable[None]]]
+) -> HTTPRouteHandler:
+    """``before`` brings up to date what is not counted but looked up."""
+
     @get(
         "/metrics",
         summary="Everything that is counted here, for Prometheus",
         tags=["Operation"],
         media_type="text/plain",
-        sync_to_thread=False,
     )
-    def read_metrics() -> Response[bytes]:
+    async def read_metrics() -> Response[bytes]:
+        for refresh in before:
+            await refresh()
         return Response(exposition(registry), headers={"Content-Type": CONTENT_TYPE})
 
     return read_metrics

@@ -83,11 +83,18 @@ def scale(
             min=0, metavar="SECONDS", help="How long fewer must be enough before a process is ended."
         ),
     ] = None,
+    scaler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            help="Scale workers elsewhere, with a scaler of your own.",
+        ),
+    ] = None,
 ) -> None:
-    """Keep as many worker processes on this machine as the queue asks for."""
+    """Keep as many worker processes as the queue asks for, on this machine if nothing else is said."""
     from shoal.cli.run import run_role
     from shoal.roles.worker_apps import load_apps
-    from shoal.roles.worker_crew import run_scale
+    from shoal.roles.worker_crew import load_scaler, local_workers, run_scale
     from shoal.worker.settings import WorkerSettings
 
     given = given.with_flags(
@@ -100,8 +107,9 @@ def scale(
     )
     settings = read_attached_config(given)
     joined = load_apps(apps, settings[WorkerSettings].worker_types)
+    chosen = load_scaler(scaler) if scaler else local_workers(given, settings, apps)
     run_role(
-        run_scale(given, settings, apps, app=joined, on_ready=_say_ready),
+        run_scale(settings, chosen, app=joined, on_ready=_say_ready),
         settings=settings,
         name="worker scale",
     )

@@ -16,6 +16,7 @@ from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
 from shoal.jobs.chores import Watchdog
 from shoal.jobs.ended_jobs import EndedJobs
+from shoal.jobs.measures import QueueMeasures
 from shoal.jobs.retention import Retention
 from shoal.jobs.service import Jobs
 from shoal.jobs.settings import RetentionSettings
@@ -46,6 +47,8 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     jobs = Jobs(ledger, vault, link_expiry=timedelta(seconds=settings[VaultSettings].link_expiry_s))
     registry = new_registry()
     beacon = beacon_side(settings, access=access, ledger=ledger, brain=brain, registry=registry, clock=clock)
+    measures = QueueMeasures(ledger)
+    registry.register(measures)
 
     async def read_metrics() -> StatusMetrics:
         async with ledger.connection() as connection:
@@ -55,6 +58,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         access=access,
         settings=settings[ApiSettings],
         registry=registry,
+        before_metrics=[measures.refresh],
         checks={"supabase": ledger.check, "redis": brain.check, "vault": vault.check, **beacon.checks},
         read_metrics=read_metrics,
         vault=vault,

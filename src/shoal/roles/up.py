@@ -63,9 +63,8 @@ def worker_processes(given: Given, asked: Settings, apps: Sequence[str], workers
     given = given.with_flags(grace_period_s=max(grace_s - HAND_BACK_S, grace_s / 2))
     own = asked[WorkerSettings]
     return [
-        WorkerProcess(f"worker {app} {number}", worker_arguments(given, [app], own, number=number))
-        for app in apps
-        for number in range(1, workers + 1)
+        WorkerProcess(f"worker {number} {app}", worker_arguments(given, [app], own, number=number))
+        for number, app in enumerate([app for app in apps for _ in range(workers)], start=1)
     ]
 
 

@@ -15,14 +15,17 @@ from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.config import RoleSettings
 from shoal.roles.schema import Schema
+from shoal.roles.worker_metrics import MetricsPort
 from shoal.roles.worker_watchdog import CHANNEL as WATCHED
 from shoal.roles.worker_watchdog import WorkerWatchdog
 from shoal.runtime.lifecycle import FORCED_EXIT, Part, run_parts
+from shoal.runtime.metrics import new_registry
 from shoal.runtime.settings import Settings
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import open_vault
 from shoal.worker.agent import Worker
 from shoal.worker.heartbeats import Heartbeats
+from shoal.worker.metrics import WorkerMetrics
 from shoal.worker.settings import WorkerSettings, new_worker_id
 
 LAST_CHANCE_S = 5.0
@@ -52,7 +55,16 @@ def worker_parts(settings: Settings, app: App) -> list[Part]:
     )
     schema = Schema(settings[LedgerSettings], may_migrate=False)
     watchdog = WorkerWatchdog(ledger, watched=listener.subscribe(WATCHED))
-    return [schema, ledger, listener, watchdog, heartbeats, worker]
+    return [*metrics_port(own, worker.metrics), schema, ledger, listener, watchdog, heartbeats, worker]
+
+
+def metrics_port(settings: WorkerSettings, metrics: WorkerMetrics) -> list[Part]:
+    """The first part to start: that a port is taken is said before anything is claimed."""
+    if not settings.worker_metrics_port:
+        return []
+    registry = new_registry()
+    registry.register(metrics)
+    return [MetricsPort(registry, host=settings.worker_metrics_host, port=settings.worker_metrics_port)]
 
 
 async def run_worker(

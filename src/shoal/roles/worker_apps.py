@@ -28,6 +28,14 @@ def load_apps(references: Sequence[str], types: Sequence[str] = ()) -> App:
 
 def load_app(reference: str) -> App:
     """``package.module:name`` → the App, looked up from the current directory."""
+    found = load_object(reference)
+    if not isinstance(found, App):
+        raise Invalid("app_not_found", f"{reference} is a {type(found).__name__}, not a shoal.App.")
+    return found
+
+
+def load_object(reference: str) -> object:
+    """Whatever of the user's is called ``package.module:name``."""
     module_name, _, attribute = reference.partition(":")
     if not module_name or not attribute:
         raise Invalid(
@@ -44,12 +52,9 @@ def load_app(reference: str) -> App:
         raise
     except Exception as error:
         raise _not_imported(module_name, here, error) from error
-    found = getattr(module, attribute, None)
-    if found is None:
+    if not hasattr(module, attribute):
         raise Invalid("app_not_found", f"The module {module_name} has no {attribute}.")
-    if not isinstance(found, App):
-        raise Invalid("app_not_found", f"{reference} is a {type(found).__name__}, not a shoal.App.")
-    return found
+    return getattr(module, attribute)
 
 
 def narrowed(app: App, types: Sequence[str]) -> App:

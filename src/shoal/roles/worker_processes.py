@@ -33,6 +33,8 @@ def worker_arguments(given: Given, apps: Sequence[str], own: WorkerSettings, *, 
     flags = {**given.flags}
     if own.worker_id:  # no two processes may have the same
         flags["worker_id"] = f"{own.worker_id}-{number}"
+    if own.worker_metrics_port:
+        flags["worker_metrics_port"] = own.worker_metrics_port + number - 1
     arguments = [*apps]
     if given.file is not None:
         arguments += ["--config", str(given.file)]

@@ -4,15 +4,17 @@
   starting is not asked for twice.
 * **Fewer after the cool-down.** The size is the largest need of the last ``cool_down_s``: a queue that
   comes and goes within that time changes nothing.
-* **Blind means still.** While the ledger does not answer, the size stays as it is.
+* **Blind means still.** While the ledger does not answer, the size stays as it is. What the scaler did not
+  manage is asked of it again.
 """
 
 import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+import asyncpg
 import structlog
 
 from shoal.ledger.connection import REPEATABLE
@@ -69,11 +71,12 @@ class Needs:
         return Needs((*recent, (now, workers)))
 
 
+@runtime_checkable
 class Scaler(Protocol):
     """Where workers run. Whoever can set a number of containers, pods or machines can be one."""
 
     async def size(self) -> int:
-        """How many workers there shall be as far as the scaler knows."""
+        """How many workers there are, or shall be, as far as it knows. Asked once, at the start."""
         ...
 
     async def scale_to(self, workers: int) -> None:
@@ -91,6 +94,16 @@ class Scaling(Part):
         self._task_types = list(task_types)
         self._stopping = asyncio.Event()
 
+    async def start(self) -> None:
+        try:
+            await self._depth()
+        except asyncpg.InsufficientPrivilegeError as error:
+            raise Invalid(
+                "queue_not_readable",
+                f"The user of the database may not look at the queue: {error}.",
+                hint="A worker needs no more than the role shoal_worker; whoever scales must read job_tasks.",
+            ) from error
+
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         size = await self._scaler.size()
@@ -102,11 +115,20 @@ class Scaling(Part):
                 log.warning("could not look at the queue", error=str(error))
             else:
                 needs = needs.after(workers, now=loop.time(), cool_down_s=self._bounds.cool_down_s)
-                if needs.size != size:
-                    log.info("scaling", workers=needs.size, before=size)
-                    size = needs.size
-                    await self._scaler.scale_to(size)
+                size = await self._scaled(size, needs.size)
             await self._pause()
+
+    async def _scaled(self, size: int, wanted: int) -> int:
+        """The size there is now."""
+        if size == wanted:
+            return size
+        log.info("scaling", workers=wanted, before=size)
+        try:
+            await self._scaler.scale_to(wanted)
+        except Exception:
+            log.exception("could not scale", workers=wanted)
+            return size
+        return wanted
 
     async def stop(self) -> None:
         self._stopping.set()

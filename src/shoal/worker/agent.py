@@ -3,6 +3,7 @@
 import asyncio
 import random
 import shutil
+import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -24,8 +25,9 @@ from shoal.worker.call import Places, call
 from shoal.worker.claims import Claims, sql
 from shoal.worker.held import Claim, Held, new_context
 from shoal.worker.meaning import Meaning, meaning_of
+from shoal.worker.metrics import WorkerMetrics
 from shoal.worker.pace import Pace, in_line, wanted
-from shoal.worker.reports import Completion, Report, Reports, report_of
+from shoal.worker.reports import Completion, Report, Reports, code_of, report_of
 from shoal.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
@@ -71,6 +73,7 @@ class Worker(Part):
         )
         self._reports = Reports(ledger, worker_id=worker_id)
         self._places = Places(app.references, concurrency=settings.worker_concurrency)
+        self.metrics = WorkerMetrics(task_types_of(app))
         self._woken = listener.subscribe(CHANNEL)
         self._progressed = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -160,6 +163,7 @@ class Worker(Part):
             held = self._waiting.popleft()
             if held.context.cancelled:
                 self._held.discard(held)
+                self.metrics.lost(held.claim.task_type)
                 continue
             self._running += 1
             held.running = asyncio.create_task(self._work(held))
@@ -178,21 +182,27 @@ class Worker(Part):
         """Run one task, free its place, then report it."""
         claim = held.claim
         subject.set(claim)
+        self.metrics.started(claim.task_type)
+        started = time.perf_counter()
         try:
             try:
                 report = await self._attempt(held)
             finally:
+                self.metrics.ended(claim.task_type, time.perf_counter() - started)
                 self._running -= 1
                 self._ended += 1
                 self._progressed.set()
                 self._fill()
             if report is not None:
                 verdict = await self._reports.send(report)
+                self.metrics.reported(claim.task_type, verdict, code_of(report))
                 if verdict == "lease_lost":
                     log.warning("a report came too late", task_type=claim.task_type)
         except asyncio.CancelledError:
             if not held.context.cancelled:
                 raise
+            if held in self._held:  # not handed back
+                self.metrics.lost(claim.task_type)
         except Exception:
             log.exception("a task could not be reported", task_type=claim.task_type)
         finally:
@@ -211,6 +221,7 @@ class Worker(Part):
             with span("task", task_type=claim.task_type, attempt=claim.attempt, task_id=str(claim.task_id)):
                 output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s, self._places)
             if context.artifacts and not await self._keep(held):
+                self.metrics.lost(claim.task_type)
                 return None
             report: Report = Completion(claim, output)
         except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
@@ -224,7 +235,10 @@ class Worker(Part):
         return report
 
     async def _plan(self, claim: Claim, job: Job) -> None:
-        if not await self._reports.plan(claim, job.plan(claim.input).as_written()):
+        if await self._reports.plan(claim, job.plan(claim.input).as_written()):
+            self.metrics.reported(claim.task_type, "completed", "")
+        else:
+            self.metrics.lost(claim.task_type)
             log.warning("a plan came too late", job_type=claim.job_type)
 
     async def _keep(self, held: Held) -> bool:

@@ -7,9 +7,12 @@ from shoal.runtime.errors import ShoalError, Unavailable
 
 
 class Meaning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``text`` is for the owner of the job. ``is_surprise``: the task did not mean to raise it."""
+    """``text`` is for the owner of the job, ``code`` one of ``FAILURE_CODES`` for those who count.
+    ``is_surprise``: the task did not mean to raise it.
+    """
 
     text: str
+    code: str = "error"
     permanent: bool = False
     retry_after_s: float | None = None
     snooze_s: float | None = None
@@ -35,11 +38,14 @@ def meaning_of(error: BaseException) -> Meaning:
         case Snooze():
             return Meaning(text=str(error), snooze_s=error.seconds)
         case RetryAfter():
-            return Meaning(text=str(error), retry_after_s=error.seconds)
+            return Meaning(text=str(error), code="retry_after", retry_after_s=error.seconds)
         case PermanentFailure() | TookTooLong():
-            return Meaning(text=str(error), permanent=isinstance(error, PermanentFailure))
+            lasts = isinstance(error, PermanentFailure)
+            return Meaning(text=str(error), code="permanent" if lasts else "timeout", permanent=lasts)
         case ShoalError():
-            return Meaning(text=f"{error.code}: {error}", permanent=not isinstance(error, Unavailable))
+            passes = isinstance(error, Unavailable)
+            code = "unavailable" if passes else "refused"
+            return Meaning(text=f"{error.code}: {error}", code=code, permanent=not passes)
         case _:
             words = filter(None, (type(error).__name__, str(error)))
             return Meaning(text=": ".join(words), is_surprise=True)

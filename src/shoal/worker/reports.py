@@ -43,6 +43,7 @@ class Failure(NamedTuple):
     error: str
     permanent: bool = False
     retry_after_s: float | None = None
+    code: str = "error"
 
 
 class Snoozed(NamedTuple):
@@ -58,7 +59,12 @@ Report = Completion | Failure | Snoozed
 def report_of(claim: Claim, meaning: Meaning) -> Failure | Snoozed:
     if meaning.snooze_s is not None:
         return Snoozed(claim, meaning.snooze_s)
-    return Failure(claim, meaning.text, meaning.permanent, meaning.retry_after_s)
+    return Failure(claim, meaning.text, meaning.permanent, meaning.retry_after_s, meaning.code)
+
+
+def code_of(report: Report) -> str:
+    """Why it failed, if it did: an output can be refused after the task has ended well."""
+    return report.code if isinstance(report, Failure) else "output_refused"
 
 
 class Reports:

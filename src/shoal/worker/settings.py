@@ -26,6 +26,18 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     worker_id: Annotated[
         str, msgspec.Meta(description="The name of this worker in the ledger; empty makes one up.")
     ] = ""
+    worker_metrics_port: Annotated[
+        int,
+        msgspec.Meta(
+            description="The port on which a worker answers Prometheus; 0 opens none. Of several processes "
+            "under one parent, the second takes the next port, and so on.",
+            ge=0,
+            le=65535,
+        ),
+    ] = 0
+    worker_metrics_host: Annotated[
+        str, msgspec.Meta(description="The address of that port; 0.0.0.0 is all of them.")
+    ] = "127.0.0.1"
     artifact_max_bytes: Annotated[
         int, msgspec.Meta(description="The size of the largest artifact a task may keep.", ge=1)
     ] = 5 * 1024**3

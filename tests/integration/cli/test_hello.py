@@ -12,7 +12,7 @@ from .shoal_command import REPOSITORY, Shoal
 
 
 def test_hello_runs_and_its_artifact_arrives(shoal: Shoal, tmp_path: Path) -> None:
-    shoal.up("--app", "examples.hello:app")
+    url = shoal.up("--app", "examples.hello:app")
     arguments = ("--params", '{"name": "Ada"}', "--watch", "--save", str(tmp_path))
     job = shoal.json("job", "start", "hello", *arguments)
     assert job["status"] == "complete"
@@ -30,6 +30,7 @@ def test_hello_runs_and_its_artifact_arrives(shoal: Shoal, tmp_path: Path) -> No
     assert shoal.json("job", "show", job["id"])["result"] == "Hello, Ada!"
     assert [one["id"] for one in shoal.json("job", "list")["jobs"]] == [job["id"]]
     assert shoal.json("status")["status"] == "healthy"
+    assert "# TYPE shoal_queue_tasks_ready gauge" in httpx.get(f"{url}/metrics", trust_env=False).text
     assert all(finding["ok"] for finding in shoal.json("doctor"))
 
 

@@ -118,6 +118,44 @@ async def test_killed_it_leaves_nobody_behind(field: Field) -> None:
     assert (await attempts(field, job.id))[0] == ("pending", 0)
 
 
+async def test_workers_elsewhere_are_scaled_by_a_scaler_of_ones_own(field: Field) -> None:
+    asked = field.folder / "asked"
+    field.environment["CLOUD"] = str(asked)
+    job = await field.job(*["quick"] * 5)
+
+    parent = await crew(field, f"--concurrency 2 --min 0 --max 9 --cool-down 0 --scaler {APPS}:cloud")
+    await so(lambda: asked.exists() and asked.read_text() == "3\n")
+    await field.ledger.cancel_job(job.id)
+
+    await so(lambda: asked.read_text() == "3\n0\n")
+    assert children(parent) == []
+    assert "could not scale" in parent.log_file.read_text()
+    assert await parent.stop() == 0
+
+
+async def test_what_cannot_scale_is_refused(field: Field) -> None:
+    parent = field.command("scale", f"{APPS}:one", "--scaler", f"{APPS}:one")
+
+    with pytest.raises(AssertionError):
+        await parent.start()
+
+    await parent.ended()
+    assert parent.last_words().endswith("(scaler_not_usable)")
+
+
+async def test_a_user_who_may_not_look_at_the_queue_is_told_so(field: Field) -> None:
+    await field.ledger.connection.execute("CREATE ROLE blind LOGIN IN ROLE shoal_worker")
+    url = field.environment["SHOAL_DATABASE_URL"].replace("//postgres@", "//blind@")
+    parent = field.command("scale", f"{APPS}:one", database_url=url)
+    try:
+        with pytest.raises(AssertionError):
+            await parent.start()
+        await parent.ended()
+    finally:
+        await field.ledger.connection.execute("DROP ROLE blind")
+    assert parent.last_words().endswith("(queue_not_readable)")
+
+
 async def test_a_fixed_number_of_processes_shares_the_work(field: Field) -> None:
     parent = await crew(field, "--concurrency 1 --processes 2", command="run")
     job = await field.job("patient", "patient", "chatty")
