@@ -22,14 +22,13 @@ from shoal.runtime.errors import ShoalError
 from shoal.runtime.lifecycle import Part
 from shoal.worker.claims import sql
 from shoal.worker.held import Held
-from shoal.worker.lines import ClaimLine, send_lines, take_lines
+from shoal.worker.lines import lines_of, send_lines
 
 log = structlog.get_logger(__name__)
 
 JOIN_TIMEOUT_S = 5.0
 LOOK_EVERY_S = 0.4
 RETRY_EVERY_S = 1.0
-MOST_LINES_WAITING = 10_000
 NOTHING_SAID = (0.0, "")
 
 
@@ -79,23 +78,21 @@ class Heartbeats(Part):
 
     async def _beat_until_stopped(self) -> None:
         connection: asyncpg.Connection[Any] | None = None
-        unsent: list[ClaimLine] = []
         pause = LOOK_EVERY_S
         while not await asyncio.to_thread(self._stopping.wait, pause):
             beating = self._due(time.monotonic())
-            unsent = [*unsent, *take_lines(self._held())][-MOST_LINES_WAITING:]
             pause = LOOK_EVERY_S
-            if not beating and not unsent:
-                continue
             try:
-                if connection is None or connection.is_closed():
-                    connection = await connect(
-                        self._settings.direct_url, application=f"shoal heartbeats {self._worker_id}"
-                    )
-                if beating:
-                    await self._beat(connection, beating)
-                await send_lines(connection, self._worker_id, unsent)
-                unsent = []
+                with lines_of(self._held()) as lines:
+                    if not beating and not lines:
+                        continue
+                    if connection is None or connection.is_closed():
+                        connection = await connect(
+                            self._settings.direct_url, application=f"shoal heartbeats {self._worker_id}"
+                        )
+                    if beating:
+                        await self._beat(connection, beating)
+                    await send_lines(connection, self._worker_id, lines)
             except (*BROKEN, OSError, TimeoutError, asyncpg.PostgresError, ShoalError) as error:
                 log.warning("heartbeat failed", error=str(error))
                 self._hurried.set()  # what was due stays due

@@ -1,6 +1,8 @@
-"""The lines that tasks wrote, on their way to the ledger."""
+"""The lines that tasks wrote, on their way to the ledger: all of them, once, and in their order."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from shoal.app.task_log import LogLine
@@ -9,6 +11,8 @@ from shoal.ledger.text import storable
 from shoal.worker.claims import sql
 from shoal.worker.held import Claim, Held
 
+LOOK_AGAIN_S = 0.005
+
 
 @dataclass(frozen=True)
 class ClaimLine:
@@ -16,13 +20,34 @@ class ClaimLine:
     line: LogLine
 
 
-def take_lines(held: Iterable[Held]) -> list[ClaimLine]:
-    return [
-        ClaimLine(one.claim, line)
-        for one in held
-        if one.context.used("log")
-        for line in one.context.log.take()
+@contextmanager
+def lines_of(held: Iterable[Held]) -> Iterator[list[ClaimLine]]:
+    """What they wrote and nobody is sending yet. What is done with it counts unless it raises."""
+    sending = [
+        one for one in held if one.context.used("log") and one.context.log.sending.acquire(blocking=False)
     ]
+    taken = [(one, one.context.log.take()) for one in sending]
+    try:
+        yield [ClaimLine(one.claim, line) for one, lines in taken for line in lines]
+    except BaseException:
+        for one, lines in taken:
+            one.context.log.give_back(lines)
+        raise
+    finally:
+        for one in sending:
+            one.context.log.sending.release()
+
+
+@asynccontextmanager
+async def last_lines_of(held: Held) -> AsyncIterator[list[ClaimLine]]:
+    """What is left when the task has ended, once those have arrived that the heartbeats are sending."""
+    log = held.context.log
+    while not log.sending.acquire(blocking=False):  # noqa: ASYNC110 - another thread holds it
+        await asyncio.sleep(LOOK_AGAIN_S)
+    try:
+        yield [ClaimLine(held.claim, line) for line in log.take()]
+    finally:
+        log.sending.release()
 
 
 async def send_lines(connection: Connection, worker_id: str, lines: Sequence[ClaimLine]) -> None:

@@ -19,7 +19,7 @@ from shoal.runtime.batches import Batches
 from shoal.runtime.errors import ShoalError, Unavailable
 from shoal.worker.claims import sql
 from shoal.worker.held import Claim, Held
-from shoal.worker.lines import send_lines, take_lines
+from shoal.worker.lines import last_lines_of, send_lines
 from shoal.worker.meaning import Meaning
 
 log = structlog.get_logger(__name__)
@@ -117,15 +117,14 @@ class Reports:
 
     async def keep_lines(self, held: Held) -> None:
         """Send what the task wrote and was not sent yet, while its claim still counts."""
-        lines = take_lines((held,))
-        if not lines:
-            return
+        async with last_lines_of(held) as lines:
 
-        async def send() -> None:
-            async with self._ledger.connection() as connection:
-                await send_lines(connection, self._worker_id, lines)
+            async def send() -> None:
+                async with self._ledger.connection() as connection:
+                    await send_lines(connection, self._worker_id, lines)
 
-        await until_answered(send)
+            if lines:
+                await until_answered(send)
 
     async def release(self, claims: Sequence[Claim]) -> int:
         """Hand back what was not finished. Not repeated: the lease runs out by itself."""

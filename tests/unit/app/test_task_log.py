@@ -50,3 +50,23 @@ def test_of_too_many_lines_the_newest_are_kept(log: TaskLog) -> None:
     lines = log.take()
     assert len(lines) == MOST_LINES_WAITING
     assert (lines[0].text, lines[-1].text) == ("2", str(MOST_LINES_WAITING + 1))
+
+
+def test_lines_that_were_given_back_come_before_those_written_since(log: TaskLog) -> None:
+    log.info("one")
+    log.info("two")
+    taken = log.take()
+    log.info("three")
+    log.give_back(taken)
+    assert [line.text for line in log.take()] == ["one", "two", "three"]
+
+
+def test_what_is_given_back_pushes_nothing_newer_out(log: TaskLog) -> None:
+    log.info("old")
+    log.info("less old")
+    taken = log.take()
+    for number in range(MOST_LINES_WAITING - 1):
+        log.info(str(number))
+    log.give_back(taken)
+    texts = [line.text for line in log.take()]
+    assert texts == ["less old", *map(str, range(MOST_LINES_WAITING - 1))]
