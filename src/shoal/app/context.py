@@ -2,24 +2,13 @@
 
 import tempfile
 from collections.abc import AsyncIterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
+from shoal.app.artifact import Artifact, check_artifact
 from shoal.app.task_log import TaskLog
-
-
-@dataclass(frozen=True)
-class Artifact:
-    """A file the task made. It is uploaded after the task returns, before it counts as complete."""
-
-    name: str
-    source: bytes | Path | AsyncIterable[bytes]
-    type: str
-    content_type: str
-    duration_seconds: float | None
 
 
 class Context:
@@ -80,7 +69,13 @@ class Context:
         type: str,  # noqa: A002 - the word users know from the API
         content_type: str = "application/octet-stream",
         duration_seconds: float | None = None,
+        fallback_for: str | None = None,
     ) -> None:
-        """Keep a file: bytes, text, a path (in ``workdir``, say) or a stream of bytes."""
+        """Keep a file: bytes, text, a path (in ``workdir``, say) or a stream of bytes.
+
+        ``fallback_for`` is the name of an artifact made before: this is the same in a second format.
+        """
         content = source.encode() if isinstance(source, str) else source
-        self.artifacts.append(Artifact(name, content, type, content_type, duration_seconds))
+        made = Artifact(name, content, type, content_type, duration_seconds, fallback_for)
+        check_artifact(made, self.artifacts)
+        self.artifacts.append(made)

@@ -22,7 +22,8 @@ from uuid import uuid4
 
 import msgspec
 
-from shoal.app.context import Artifact, Context
+from shoal.app.artifact import Artifact
+from shoal.app.context import Context
 from shoal.app.declare import App
 from shoal.app.failures import PermanentFailure, Snooze
 from shoal.app.graph import Graph, Step

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+BYTES = (bytes, bytearray, memoryview)
+
 
 def converted(value: object, into: Any) -> Any:
     """JSON values as a type; ``msgspec.ValidationError`` says what does not fit."""
@@ -15,12 +17,15 @@ def converted(value: object, into: Any) -> Any:
 
 
 def as_json_values(value: object) -> Any:
-    """What JSON makes of a value: ``TypeError`` when it makes nothing of it."""
-    return msgspec.to_builtins(value, enc_hook=_values_of_model)
+    """What JSON makes of a value: ``TypeError`` when it makes nothing of it, as of bytes."""
+    values = msgspec.to_builtins(value, builtin_types=BYTES, enc_hook=_values_of_model)
+    if _holds_bytes(values):
+        raise TypeError("bytes are no JSON; they are kept as artifacts")
+    return values
 
 
 def as_json(value: object) -> bytes:
-    return _ENCODER.encode(value)
+    return msgspec.json.encode(as_json_values(value))
 
 
 def schema_of(wanted: Any) -> dict[str, Any]:
@@ -38,6 +43,15 @@ def schema_of(wanted: Any) -> dict[str, Any]:
     if definitions:
         schema["$defs"] = {**definitions, **schema.get("$defs", {})}
     return schema
+
+
+def _holds_bytes(values: object) -> bool:
+    """Also deep inside. Left to itself, msgspec would write them as base64."""
+    if isinstance(values, dict):
+        return any(map(_holds_bytes, values)) or any(map(_holds_bytes, values.values()))
+    if isinstance(values, list | tuple | set | frozenset):
+        return any(map(_holds_bytes, values))
+    return isinstance(values, BYTES)
 
 
 def _is_model(kind: Any) -> bool:
@@ -63,6 +77,3 @@ def _in_words(error: Any) -> str:
     """In a line, as msgspec would say it, and without the link to pydantic's pages."""
     wrong = error.errors(include_url=False, include_context=False, include_input=False)
     return "; ".join(f"{one['msg']} - at `{'.'.join(map(str, one['loc'])) or '$'}`" for one in wrong)
-
-
-_ENCODER = msgspec.json.Encoder(enc_hook=_values_of_model)

@@ -208,6 +208,7 @@ class Jobs:
             size=row["file_size_bytes"],
             sha256=row["sha256"],
             duration=row["duration_seconds"],
+            fallback_for=row["fallback_for"],
         )
 
 

@@ -56,7 +56,10 @@ class Progress(msgspec.Struct, rename="camel", frozen=True):
 
 
 class ArtifactView(msgspec.Struct, rename="camel", frozen=True):
-    """``url`` is signed when read and works for a limited time without further authentication."""
+    """``url`` is signed when read and works for a limited time without further authentication.
+
+    ``fallback_for`` names the artifact of the same task that this one is a second format of.
+    """
 
     id: UUID
     task_id: UUID
@@ -67,6 +70,7 @@ class ArtifactView(msgspec.Struct, rename="camel", frozen=True):
     size: int
     sha256: str | None
     duration: float | None
+    fallback_for: str | None
 
 
 class JobSummary(msgspec.Struct, rename="camel", frozen=True, kw_only=True):

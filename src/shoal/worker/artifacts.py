@@ -1,6 +1,6 @@
 """What a task made goes to the vault, under a key that names the attempt."""
 
-from shoal.app.context import Artifact
+from shoal.app.artifact import Artifact
 from shoal.vault.store import Vault
 from shoal.worker.held import Claim
 
@@ -17,11 +17,11 @@ async def upload(vault: Vault, claim: Claim, artifact: Artifact, *, max_bytes: i
         "file_size_bytes": stored.size,
         "duration_seconds": artifact.duration_seconds,
         "sha256": stored.sha256,
+        "fallback_for": artifact.fallback_for,
     }
 
 
 def storage_path(claim: Claim, artifact: Artifact) -> str:
     """``{user}/{job}/{kind}/{attempt}/{name}``: no two attempts ever write to the same place."""
-    kind = artifact.type.split("_", 1)[0]
     attempt = f"{claim.task_id}.{claim.token.hex[:8]}"
-    return f"{claim.user_id}/{claim.job_id}/{kind}/{attempt}/{artifact.name}"
+    return f"{claim.user_id}/{claim.job_id}/{artifact.kind}/{attempt}/{artifact.name}"

@@ -18,7 +18,8 @@ from typing import Any
 
 import msgspec
 
-from shoal.app.context import Artifact, Context
+from shoal.app.artifact import Artifact
+from shoal.app.context import Context
 from shoal.app.task import Task
 from shoal.app.task_log import TaskLog
 from shoal.ledger.text import storable
@@ -183,7 +184,14 @@ def made(artifact: Artifact, file: Path) -> Made:
         file.write_bytes(source)
     else:
         asyncio.run(_write_blocks(source, file))
-    return Made(artifact.name, str(file), artifact.type, artifact.content_type, artifact.duration_seconds)
+    return Made(
+        name=artifact.name,
+        path=str(file),
+        type=artifact.type,
+        content_type=artifact.content_type,
+        duration_seconds=artifact.duration_seconds,
+        fallback_for=artifact.fallback_for,
+    )
 
 
 async def _write_blocks(source: Any, file: Path) -> None:

@@ -47,7 +47,7 @@ class Logged(Message, frozen=True):
     fields: dict[str, str]
 
 
-class Made(Message, frozen=True):
+class Made(Message, frozen=True, kw_only=True):
     """An artifact, in a file."""
 
     name: str
@@ -55,6 +55,7 @@ class Made(Message, frozen=True):
     type: str
     content_type: str
     duration_seconds: float | None
+    fallback_for: str | None
 
 
 class Completed(Message, frozen=True):

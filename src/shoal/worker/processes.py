@@ -188,4 +188,5 @@ def _pass_on(message: Progressed | Logged | Made, context: Context) -> None:
                 type=message.type,
                 content_type=message.content_type,
                 duration_seconds=message.duration_seconds,
+                fallback_for=message.fallback_for,
             )

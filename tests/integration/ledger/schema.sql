@@ -398,11 +398,11 @@ BEGIN
     RETURN false;
   END IF;
   INSERT INTO public.job_artifacts (job_id, task_id, claim_token, name, artifact_type, storage_path,
-    content_type, file_size_bytes, duration_seconds, sha256)
+    content_type, file_size_bytes, duration_seconds, sha256, fallback_for)
   SELECT NULL, p_task_id, p_claim_token, a.name, a.artifact_type, a.storage_path, a.content_type,
-         a.file_size_bytes, a.duration_seconds, a.sha256
+         a.file_size_bytes, a.duration_seconds, a.sha256, a.fallback_for
     FROM jsonb_to_recordset(p_artifacts) AS a(name text, artifact_type text, storage_path text,
-      content_type text, file_size_bytes bigint, duration_seconds float, sha256 text)
+      content_type text, file_size_bytes bigint, duration_seconds float, sha256 text, fallback_for text)
   ON CONFLICT (task_id, claim_token, storage_path) DO NOTHING;
   RETURN true;
 END
@@ -1805,14 +1805,18 @@ CREATE TABLE public.job_artifacts (
     sha256 text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     user_id uuid NOT NULL,
+    fallback_for text,
     CONSTRAINT job_artifacts_artifact_type_check CHECK (((length(artifact_type) >= 1) AND (length(artifact_type) <= 127))),
     CONSTRAINT job_artifacts_content_type_check CHECK ((length(content_type) <= 255)),
     CONSTRAINT job_artifacts_duration_seconds_check CHECK ((duration_seconds >= (0)::double precision)),
+    CONSTRAINT job_artifacts_fallback_for_check CHECK (((length(fallback_for) >= 1) AND (length(fallback_for) <= 255))),
     CONSTRAINT job_artifacts_file_size_bytes_check CHECK ((file_size_bytes >= 0)),
     CONSTRAINT job_artifacts_name_check CHECK ((length(name) <= 255)),
     CONSTRAINT job_artifacts_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
     CONSTRAINT job_artifacts_storage_path_check CHECK (((length(storage_path) >= 1) AND (length(storage_path) <= 1024)))
 );
+
+COMMENT ON COLUMN public.job_artifacts.fallback_for IS 'The name of the artifact of the same task that this one is a second format of; null for a primary one.';
 
 CREATE TABLE public.job_types (
     type text NOT NULL,

@@ -67,7 +67,7 @@ def make(context: Context) -> None:
     file.write_text("from a file")
     context.artifact("file.txt", file, type="text", duration_seconds=2.5)
     context.artifact("bytes.bin", b"\0\xff", type="data")
-    context.artifact("stream.bin", blocks(), type="data", content_type="text/plain")
+    context.artifact("stream.bin", blocks(), type="data", content_type="text/plain", fallback_for="bytes.bin")
 
 
 @app.task("fail", run_in="process")

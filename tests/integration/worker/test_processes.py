@@ -85,7 +85,7 @@ async def test_artifacts_come_from_inside(workshop: Workshop) -> None:
     kept = {row["name"]: (workshop.vault / row["storage_path"]).read_bytes() for row in rows}
     assert kept == {"file.txt": b"from a file", "bytes.bin": b"\0\xff", "stream.bin": b"in blocks"}
     assert rows[0]["duration_seconds"] == 2.5
-    assert rows[2]["content_type"] == "text/plain"
+    assert (rows[2]["content_type"], rows[2]["fallback_for"]) == ("text/plain", "bytes.bin")
 
 
 @pytest.mark.parametrize(

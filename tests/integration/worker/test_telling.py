@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from shoal import App, Context
+from shoal import App, Context, RetryAfter
+from shoal.worker import heartbeats
 
 from .workshop import Workshop, until
 
 pytestmark = pytest.mark.newest_servers
+
+RETRIED = "asked to be tried again in 0 s"
 
 SAID = """SELECT progress, message FROM task_leases l JOIN job_tasks t ON t.id = l.task_id
            WHERE t.job_id = $1"""
@@ -51,6 +54,27 @@ async def test_lines_are_kept_in_their_order_also_those_of_a_failed_attempt(work
     assert await workshop.lines_of(job) == [
         "attempt number=1", "one\ufffd", "ValueError: no", "attempt number=2", "one\ufffd",
     ]  # fmt: skip
+
+
+async def test_no_line_is_lost_however_the_heartbeats_meet_the_end_of_the_task(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take lines every moment, and the attempt ends while they are sending some."""
+    monkeypatch.setattr(heartbeats, "LOOK_EVERY_S", 0.0)
+    app = App()
+
+    @app.task("write", retries=99)
+    def write(context: Context) -> None:
+        for number in range(20):
+            context.log.info("line", at=f"{context.attempt}.{number}")
+        if context.attempt < 15:
+            raise RetryAfter(0)
+
+    job = await workshop.start("write", max_attempts=20)
+    async with workshop.worker(app):
+        assert (await workshop.ended(job))["status"] == "complete"
+    lines = [line for line in await workshop.lines_of(job) if line != RETRIED]
+    assert lines == [f"line at={attempt}.{number}" for attempt in range(1, 16) for number in range(20)]
 
 
 async def test_lines_of_a_long_task_do_not_wait_for_its_end(workshop: Workshop) -> None:
@@ -106,6 +130,41 @@ async def test_artifacts_are_kept_from_bytes_text_paths_and_streams(workshop: Wo
         assert row["sha256"] == hashlib.sha256(content).hexdigest()
         assert row["duration_seconds"] == duration
     assert not folders[0].exists()
+
+
+async def test_a_fallback_format_stands_beside_its_primary_one(workshop: Workshop) -> None:
+    app = App()
+
+    @app.task("sing")
+    def sing(context: Context) -> None:
+        context.artifact("song.mp3", b"mp3", type="audio_mp3", content_type="audio/mpeg")
+        context.artifact(
+            "song.m4a", b"m4a", type="audio_m4a", content_type="audio/mp4", fallback_for="song.mp3"
+        )
+
+    job = await workshop.start("sing")
+    async with workshop.worker(app):
+        assert (await workshop.ended(job))["status"] == "complete"
+    primary, fallback = await workshop.artifacts_of(job)
+    assert (primary["name"], primary["fallback_for"]) == ("song.mp3", None)
+    assert (fallback["name"], fallback["fallback_for"]) == ("song.m4a", "song.mp3")
+    assert Path(primary["storage_path"]).parent == Path(fallback["storage_path"]).parent
+
+
+async def test_an_artifact_that_cannot_be_kept_fails_the_task_for_good(workshop: Workshop) -> None:
+    app = App()
+
+    @app.task("sing")
+    def sing(context: Context) -> None:
+        context.artifact("song.mp3", b"one", type="audio_mp3")
+        context.artifact("song.mp3", b"two", type="audio_wav")
+
+    job = await workshop.start("sing")
+    async with workshop.worker(app):
+        assert (await workshop.ended(job))["status"] == "failed"
+    row = await workshop.task(job)
+    assert row["error"].startswith("invalid_artifact:")
+    assert row["attempts"] == 1
 
 
 async def test_two_attempts_never_write_to_the_same_place(workshop: Workshop) -> None:

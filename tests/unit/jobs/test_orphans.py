@@ -9,7 +9,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.app.context import Artifact
+from shoal.app.artifact import Artifact
 from shoal.jobs.orphans import (
     GRACE,
     Attempt,

@@ -3,7 +3,7 @@
 -- returns: rows of job_artifacts; only those of the attempt that completed each task
 -- locks: none
 SELECT a.id, a.task_id, a.name, a.artifact_type, a.storage_path, a.content_type, a.file_size_bytes,
-       a.sha256, a.duration_seconds
+       a.sha256, a.duration_seconds, a.fallback_for
   FROM public.job_artifacts a
   JOIN public.job_tasks t ON t.id = a.task_id AND t.status = 'complete' AND t.claim_token = a.claim_token
  WHERE a.job_id = $1
