@@ -47,7 +47,6 @@ class Centrifugo(Part):
     name = "centrifugo"
 
     def __init__(self, settings: BeaconSettings, registry: CollectorRegistry) -> None:
-        require_complete(settings)
         self._settings = settings
         self._session: ClientSession | None = None
         self._lost = Counter(

@@ -24,6 +24,7 @@ from shoal.runtime.errors import (
     Unavailable,
 )
 from shoal.runtime.settings import Settings
+from shoal.wire.beacon import BeaconToken
 from shoal.wire.ended_jobs import DeadLetterPage, Purged
 from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, StartedJobs, TaskPage, TaskView
 from shoal.wire.problems import Problem
@@ -109,6 +110,9 @@ class Client:
         path = f"/api/task-types/{quote(task_type, safe='')}/{verb}"
         return self._call("POST", path, TaskTypeView, json=body)
 
+    def issue_beacon_token(self) -> BeaconToken:
+        return self._call("POST", "/api/token", BeaconToken)
+
     def read_status(self) -> dict[str, Any]:
         """``/status`` answers 503 with the same body when something is disconnected."""
         return msgspec.json.decode(self._send("GET", "/status").content, type=dict[str, Any])
@@ -120,7 +124,7 @@ class Client:
         with (
             _explained(artifact.url),
             httpx.stream(
-                "GET", artifact.url, timeout=TIMEOUT_S, trust_env=_through_proxy(artifact.url)
+                "GET", artifact.url, timeout=TIMEOUT_S, trust_env=through_proxy(artifact.url)
             ) as answer,
             target.open("wb") as file,
         ):
@@ -156,9 +160,7 @@ def open_client(given: Given) -> Iterator[Client]:
             hint="Start one with 'shoal up', or set SHOAL_API_URL and SHOAL_TOKEN.",
         )
     headers = {"Authorization": f"Bearer {_token(settings)}"}
-    with httpx.Client(
-        base_url=url, headers=headers, timeout=TIMEOUT_S, trust_env=_through_proxy(url)
-    ) as http:
+    with httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_S, trust_env=through_proxy(url)) as http:
         yield Client(http)
 
 
@@ -178,7 +180,7 @@ def _token(settings: Settings) -> str:
     return issue_token(secrets.jwt_secret, secrets.owner_id, TOKEN_LIFETIME)
 
 
-def _through_proxy(url: str) -> bool:
+def through_proxy(url: str) -> bool:
     return urlsplit(url).hostname not in LOOPBACK
 
 

@@ -12,7 +12,7 @@ import typer
 from shoal.cli.client import Client, open_client
 from shoal.cli.exits import BAD_NEWS
 from shoal.cli.job_batch import read_batch
-from shoal.cli.job_progress import ENDED, LOOK_EVERY_S, watch_job
+from shoal.cli.job_progress import ENDED, watch_job
 from shoal.cli.options import Json, configured
 from shoal.roles.config import Given
 from shoal.runtime.errors import Invalid
@@ -20,6 +20,8 @@ from shoal.wire.jobs import ArtifactView, JobView, LogLineView, Status, TaskPage
 from shoal.wire.types import JobTypePage
 
 app = typer.Typer(help="Jobs: graphs of tasks.", no_args_is_help=True)
+
+LOOK_EVERY_S = 0.25
 
 JobId = Annotated[UUID, typer.Argument(metavar="JOB", help="The id of the job.")]
 Save = Annotated[Path | None, typer.Option(help="Keep the artifacts in this folder.", show_default=False)]

@@ -58,7 +58,13 @@ class LiveProgress(Chore):
     every_s = 0.25
 
     def __init__(
-        self, ledger: Ledger, beacon: Beacon, watched: Watched, clock: Clock, *, lease: Lease | None
+        self,
+        ledger: Ledger,
+        beacon: Beacon,
+        *,
+        watched: Watched,
+        clock: Clock,
+        lease: Lease | None = None,
     ) -> None:
         super().__init__(ledger)
         self._beacon = beacon

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -13,10 +14,13 @@ from prometheus_client import CollectorRegistry
 from shoal.access.service import Access
 from shoal.api.beacon import token_handler
 from shoal.api.proxy import proxy_router
+from shoal.api.server import OpenSocket
 from shoal.api.settings import ApiSettings
-from shoal.beacon.centrifugo import Centrifugo
+from shoal.beacon.centrifugo import Centrifugo, require_complete
 from shoal.beacon.configuration import RedisServer, configuration, environment
 from shoal.beacon.gate import Gate
+from shoal.beacon.hub.hub import Hub
+from shoal.beacon.hub.socket import HubSocket
 from shoal.beacon.settings import BeaconSettings
 from shoal.beacon.tokens import ConnectionTokens
 from shoal.brain.address import Address, parse_address
@@ -45,6 +49,7 @@ class BeaconSide:
     checks: dict[str, Check] = field(default_factory=dict)
     handlers: list[ControllerRouterHandler] = field(default_factory=list)
     open_handlers: list[ControllerRouterHandler] = field(default_factory=list)
+    open_socket: OpenSocket | None = None
 
 
 def beacon_side(
@@ -56,21 +61,29 @@ def beacon_side(
     registry: CollectorRegistry,
     clock: Clock,
 ) -> BeaconSide:
-    own = settings[BeaconSettings]
-    secret = own.centrifugo_token_secret
-    tokens = ConnectionTokens(secret, clock) if secret else None
-    public_url = settings[ApiSettings].api_public_url
-    side = BeaconSide(handlers=[token_handler(tokens, client_url=own.client_url, public_url=public_url)])
+    own, api = settings[BeaconSettings], settings[ApiSettings]
     if own.centrifugo_url:
-        centrifugo = Centrifugo(own, registry)
-    if tokens is None or not own.centrifugo_url:
-        return side
+        require_complete(own)
+    elif not own.centrifugo_token_secret:
+        return BeaconSide(handlers=[token_handler(None, client_url="", public_url="")])
+    tokens = ConnectionTokens(own.centrifugo_token_secret, clock)
     watched = Watched(clock)
     gate = open_gate(access, ledger, watched)
-    lease = Lease(brain.client, LIVE_PROGRESS_LEASE, ttl=LEASE_TTL)
-    side.parts += [centrifugo, LiveProgress(ledger, centrifugo, watched, clock, lease=lease)]
-    side.checks["centrifugo"] = centrifugo.check
-    side.open_handlers.append(proxy_router(gate, tokens, own.centrifugo_proxy_secret))
+    tell = partial(LiveProgress, ledger, watched=watched, clock=clock)
+    side = BeaconSide(
+        handlers=[token_handler(tokens, client_url=own.client_url, public_url=api.api_public_url)]
+    )
+    if own.centrifugo_url:
+        centrifugo = Centrifugo(own, registry)
+        lease = Lease(brain.client, LIVE_PROGRESS_LEASE, ttl=LEASE_TTL)
+        side.checks["centrifugo"] = centrifugo.check
+        side.parts += [centrifugo, tell(centrifugo, lease=lease)]
+        side.open_handlers.append(proxy_router(gate, tokens, own.centrifugo_proxy_secret))
+    else:
+        hub = Hub(gate, tokens, clock)
+        side.checks["centrifugo"] = hub.check
+        side.parts += [hub, tell(hub)]
+        side.open_socket = partial(HubSocket, hub, api.cors_allowed_origins)
     return side
 
 

@@ -73,7 +73,12 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         ],
         open_handlers=beacon.open_handlers,
     )
-    server = HttpServer(app, settings[ApiSettings], drain_s=settings[RoleSettings].grace_period_s / 2)
+    server = HttpServer(
+        app,
+        settings[ApiSettings],
+        drain_s=settings[RoleSettings].grace_period_s / 2,
+        open_socket=beacon.open_socket,
+    )
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
     chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
     return [schema, ledger, brain, *chores, *beacon.parts, server], server

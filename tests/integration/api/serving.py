@@ -14,7 +14,7 @@ from shoal.access.service import Access
 from shoal.access.settings import AccessSettings
 from shoal.access.tokens import issue_token
 from shoal.api.app import build_app
-from shoal.api.server import HttpServer
+from shoal.api.server import HttpServer, OpenSocket
 from shoal.api.settings import ApiSettings
 from shoal.ledger.pool import Ledger
 from shoal.runtime.clock import SystemClock
@@ -73,6 +73,7 @@ async def serve(
     checks: Mapping[str, Check] | None = None,
     read_metrics: Callable[[], Awaitable[StatusMetrics]] = _no_metrics,
     origins: tuple[str, ...] = (),
+    open_socket: OpenSocket | None = None,
 ) -> AsyncIterator[Api]:
     access = Access(ledger, AccessSettings(jwt_secret=SECRET), SystemClock())
     settings = ApiSettings(api_port=0, api_max_body_bytes=65536, cors_allowed_origins=origins)
@@ -87,7 +88,7 @@ async def serve(
         handlers=handlers,
         open_handlers=open_handlers,
     )
-    server = HttpServer(app, settings, drain_s=5)
+    server = HttpServer(app, settings, drain_s=5, open_socket=open_socket)
     await server.start()
     running = asyncio.create_task(server.run())
     try:

@@ -1,4 +1,7 @@
-"""One real Centrifugo and one sentinel side per test process. Tests use users and nodes of their own."""
+"""A sentinel's side with all rules open, by a real Centrifugo and by the hub; one of each per test process.
+
+Tests use users, nodes and jobs of their own.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +15,7 @@ from shoal.vault.store import Vault, open_vault
 from tests.support.generations import VALKEY_GENERATIONS
 from tests.support.servers import Servers
 
-from .site import Site, site
+from .site import CentrifugoSite, Site, centrifugo_site, hub_site
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +40,21 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def at(shared_ledger: Ledger, vault: Vault, home: Path, redis_url: str) -> AsyncIterator[Site]:
-    async with site(shared_ledger, vault, home, redis_url=redis_url) as opened:
+async def at_centrifugo(
+    shared_ledger: Ledger, vault: Vault, home: Path, redis_url: str
+) -> AsyncIterator[CentrifugoSite]:
+    async with centrifugo_site(shared_ledger, vault, home, redis_url=redis_url) as opened:
         yield opened
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def at_hub(shared_ledger: Ledger, vault: Vault) -> AsyncIterator[Site]:
+    async with hub_site(shared_ledger, vault) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session", params=["centrifugo", "hub"])
+def at(request: pytest.FixtureRequest) -> Site:
+    """Each in turn: what is true of one is true of the other."""
+    site: Site = request.getfixturevalue(f"at_{request.param}")
+    return site

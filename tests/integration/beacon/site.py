@@ -1,13 +1,16 @@
 """A sentinel's side of the beacon with all rules open, and a beacon that asks it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
+import msgspec
 from prometheus_client import CollectorRegistry
 
 from shoal.access.service import Access
@@ -16,10 +19,13 @@ from shoal.api.beacon import token_handler
 from shoal.api.proxy import proxy_router
 from shoal.beacon.centrifugo import Centrifugo
 from shoal.beacon.configuration import RedisServer, configuration, environment
+from shoal.beacon.gate import Gate
+from shoal.beacon.hub.hub import Hub
+from shoal.beacon.hub.socket import HubSocket
 from shoal.beacon.model import Refused
 from shoal.beacon.nodes import open_nodes
-from shoal.beacon.settings import BeaconSettings
-from shoal.beacon.tokens import ConnectionTokens, node_identity
+from shoal.beacon.settings import BeaconSettings, websocket_url
+from shoal.beacon.tokens import ConnectionTokens, node_identity, portal_identity
 from shoal.jobs.live import Watched
 from shoal.ledger.pool import Ledger
 from shoal.roles.beacon import open_gate
@@ -44,6 +50,7 @@ class KnownNodes:
 
     known: dict[str, str] = field(default_factory=dict)
     handed_in: list[tuple[str, Any]] = field(default_factory=list)
+    asked: int = 0
 
     def register(self) -> str:
         node_id = str(uuid4())
@@ -51,6 +58,7 @@ class KnownNodes:
         return node_id
 
     async def is_welcome(self, node_id: str, pubkey_hash: str) -> bool:
+        self.asked += 1
         return self.known.get(node_id) == pubkey_hash
 
     async def online(self) -> Sequence[str]:
@@ -64,14 +72,13 @@ class KnownNodes:
 
 @dataclass
 class Site:
+    ledger: Ledger
     api: Api
-    access: Access
     tokens: ConnectionTokens
     nodes: KnownNodes
     watched: Watched
-    beacon: Centrifugo
+    beacon: Centrifugo | Hub
     client_url: str
-    server: centrifugo.Centrifugo
 
     async def user(self) -> UUID:
         """Somebody who has signed in."""
@@ -81,39 +88,92 @@ class Site:
             assert answer.status_code == 200
         return user
 
-    def portal_token(self, user: UUID) -> str:
-        return self.tokens.issue_portal(str(user)).text
+    def portal_token(self, user: UUID, *, lives_s: int | None = None) -> str:
+        if lives_s is None:
+            return self.tokens.issue_portal(str(user)).text
+        expires_at = int(CLOCK.now().timestamp()) + lives_s
+        return self.tokens.issue(replace(portal_identity(str(user)), expires_at=expires_at))
 
-    def node_token(self, node_id: str) -> str:
-        return self.tokens.issue_node(node_id, NODE_KEY).text
+    def node_token(self, node_id: str, *, lives_s: int | None = None) -> str:
+        if lives_s is None:
+            return self.tokens.issue_node(node_id, NODE_KEY).text
+        expires_at = int(CLOCK.now().timestamp()) + lives_s
+        return self.tokens.issue(replace(node_identity(node_id, NODE_KEY), expires_at=expires_at))
+
+
+@dataclass
+class CentrifugoSite(Site):
+    beacon: Centrifugo
+    server: centrifugo.Centrifugo
+
+
+@dataclass
+class Rules:
+    """The gate with everything open, and what its rules ask."""
+
+    gate: Gate
+    tokens: ConnectionTokens
+    nodes: KnownNodes
+    watched: Watched
+
+    @classmethod
+    def over(cls, ledger: Ledger) -> "Rules":
+        access = Access(ledger, AccessSettings(jwt_secret=SECRET), CLOCK)
+        watched, nodes = Watched(CLOCK), KnownNodes()
+        gate = open_gate(access, ledger, watched)
+        open_nodes(gate, nodes)
+        return cls(gate, ConnectionTokens(SECRETS.centrifugo_token_secret, CLOCK), nodes, watched)
 
 
 @asynccontextmanager
-async def site(
-    ledger: Ledger, vault: Vault, folder: Path, *, redis_url: str, is_connect_asked: bool = False
-) -> AsyncIterator[Site]:
-    tokens = ConnectionTokens(SECRETS.centrifugo_token_secret, CLOCK)
-    access = Access(ledger, AccessSettings(jwt_secret=SECRET), CLOCK)
-    watched, nodes = Watched(CLOCK), KnownNodes()
-    gate = open_gate(access, ledger, watched)
-    open_nodes(gate, nodes)
-    proxies = proxy_router(gate, tokens, SECRETS.centrifugo_proxy_secret)
-    handlers = [token_handler(tokens, client_url="", public_url="")]
-    async with serve(ledger, vault, handlers=handlers, open_handlers=[proxies]) as api:
+async def hub_site(ledger: Ledger, vault: Vault) -> AsyncIterator[Site]:
+    rules = Rules.over(ledger)
+    hub = Hub(rules.gate, rules.tokens, CLOCK)
+    running = asyncio.create_task(hub.run())
+    tokens = token_handler(rules.tokens, client_url="", public_url="")
+    async with serve(ledger, vault, handlers=[tokens], open_socket=partial(HubSocket, hub, ())) as api:
+        yield Site(ledger, api, rules.tokens, rules.nodes, rules.watched, hub, websocket_url(api.url))
+        await hub.stop()
+    await running
+
+
+@asynccontextmanager
+async def centrifugo_site(
+    ledger: Ledger,
+    vault: Vault,
+    folder: Path,
+    *,
+    redis_url: str,
+    is_connect_asked: bool = False,
+    shown_secret: str = SECRETS.centrifugo_proxy_secret,
+) -> AsyncIterator[CentrifugoSite]:
+    rules = Rules.over(ledger)
+    proxies = proxy_router(rules.gate, rules.tokens, SECRETS.centrifugo_proxy_secret)
+    async with serve(ledger, vault, open_handlers=[proxies]) as api:
         written = configuration(
             sentinel_url=api.url,
             redis=RedisServer([redis_url]),
-            origins=["https://shoal.example.org"],
+            origins=[],
             is_connect_asked=is_connect_asked,
         )
+        known = msgspec.structs.replace(SECRETS, centrifugo_proxy_secret=shown_secret)
         server = centrifugo.Centrifugo(
-            folder, written, api_key=SECRETS.centrifugo_api_key, environment=environment(SECRETS)
+            folder, written, api_key=SECRETS.centrifugo_api_key, environment=environment(known)
         )
         await server.start()
         beacon = Centrifugo(settings_for(server), CollectorRegistry())
         await beacon.start()
         try:
-            yield Site(api, access, tokens, nodes, watched, beacon, server.client_url, server)
+            yield CentrifugoSite(
+                ledger,
+                api,
+                rules.tokens,
+                rules.nodes,
+                rules.watched,
+                beacon,
+                server.client_url,
+                server,
+            )
         finally:
             await beacon.stop()
             server.stop()

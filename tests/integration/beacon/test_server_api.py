@@ -9,16 +9,21 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from shoal.beacon.centrifugo import Centrifugo
+from shoal.beacon.centrifugo import Centrifugo, require_complete
 from shoal.beacon.model import DisconnectCode
 from shoal.beacon.settings import BeaconSettings
 from shoal.runtime.errors import Invalid, Unavailable
 from tests.support.wire import wire_to_web
 
 from .listener import Listener, listener
-from .site import Site, settings_for
+from .site import CentrifugoSite, settings_for
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.fixture
+def at(at_centrifugo: CentrifugoSite) -> CentrifugoSite:
+    return at_centrifugo
 
 
 @asynccontextmanager
@@ -37,27 +42,27 @@ def lost(registry: CollectorRegistry) -> float:
 
 
 @asynccontextmanager
-async def a_node(at: Site) -> AsyncIterator[tuple[str, Listener]]:
+async def a_node(at: CentrifugoSite) -> AsyncIterator[tuple[str, Listener]]:
     node = at.nodes.register()
     async with listener(at.client_url, at.node_token(node)) as one:
         await one.expect("server subscribed")
         yield node, one
 
 
-async def test_messages_arrive_in_order_however_many_there_are(at: Site) -> None:
+async def test_messages_arrive_in_order_however_many_there_are(at: CentrifugoSite) -> None:
     async with a_node(at) as (node, one):
         assert await at.beacon.publish_many([(f"nodes:{node}", number) for number in range(450)])
         assert [await one.expect("publication") for _ in range(450)] == list(range(450))
 
 
-async def test_what_is_nothing_inside_a_message_stays_there(at: Site) -> None:
+async def test_what_is_nothing_inside_a_message_stays_there(at: CentrifugoSite) -> None:
     async with a_node(at) as (node, one):
         message = {"result": None, "list": [None, {"deep": None}], "text": "é\n\u2028"}
         assert await at.beacon.publish(f"nodes:{node}", message)
         assert await one.expect("publication") == message
 
 
-async def test_one_message_that_is_refused_does_not_take_the_others_with_it(at: Site) -> None:
+async def test_one_message_that_is_refused_does_not_take_the_others_with_it(at: CentrifugoSite) -> None:
     async with a_node(at) as (node, one), connected(settings_for(at.server)) as (beacon, registry):
         batch = [(f"nodes:{node}", "before"), ("unknown:channel", "?"), (f"nodes:{node}", "after")]
         assert not await beacon.publish_many(batch)
@@ -65,7 +70,7 @@ async def test_one_message_that_is_refused_does_not_take_the_others_with_it(at: 
         assert lost(registry) == 1
 
 
-async def test_a_message_whose_answer_was_lost_is_repeated_and_arrives_once(at: Site) -> None:
+async def test_a_message_whose_answer_was_lost_is_repeated_and_arrives_once(at: CentrifugoSite) -> None:
     async with a_node(at) as (node, one), wire_to_web(at.server.url) as (wire, near):
         settings = msgspec.structs.replace(settings_for(at.server), centrifugo_url=near)
         async with connected(settings) as (beacon, registry):
@@ -77,7 +82,7 @@ async def test_a_message_whose_answer_was_lost_is_repeated_and_arrives_once(at: 
         assert lost(registry) == 0
 
 
-async def test_a_beacon_that_is_away_loses_hints_and_breaks_nothing(at: Site) -> None:
+async def test_a_beacon_that_is_away_loses_hints_and_breaks_nothing(at: CentrifugoSite) -> None:
     async with wire_to_web(at.server.url) as (wire, near):
         settings = msgspec.structs.replace(settings_for(at.server), centrifugo_url=near)
         async with connected(settings) as (beacon, registry):
@@ -97,7 +102,7 @@ async def test_a_beacon_that_is_away_loses_hints_and_breaks_nothing(at: Site) ->
             await beacon.check()
 
 
-async def test_a_wrong_key_is_told_apart_from_a_beacon_that_is_away(at: Site) -> None:
+async def test_a_wrong_key_is_told_apart_from_a_beacon_that_is_away(at: CentrifugoSite) -> None:
     async with connected(settings_for(at.server, api_key="wrong")) as (beacon, registry):
         with pytest.raises(Invalid) as refused:
             await beacon.check()
@@ -106,7 +111,7 @@ async def test_a_wrong_key_is_told_apart_from_a_beacon_that_is_away(at: Site) ->
         assert lost(registry) == 1
 
 
-async def test_the_channels_somebody_listens_to_are_known(at: Site) -> None:
+async def test_the_channels_somebody_listens_to_are_known(at: CentrifugoSite) -> None:
     async with a_node(at) as (node, _), a_node(at) as (other, _):
         active = set(await at.beacon.active("nodes"))
         assert {f"nodes:{node}", f"nodes:{other}"} <= active
@@ -116,7 +121,7 @@ async def test_the_channels_somebody_listens_to_are_known(at: Site) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_user_who_is_put_out_does_not_come_back(at: Site) -> None:
+async def test_a_user_who_is_put_out_does_not_come_back(at: CentrifugoSite) -> None:
     async with a_node(at) as (node, one), a_node(at) as (other, bystander):
         await at.beacon.disconnect(node, DisconnectCode.AUTHENTICATION_FAILED, "not welcome")
         assert await one.expect("disconnected") == 4501
@@ -127,15 +132,17 @@ async def test_a_user_who_is_put_out_does_not_come_back(at: Site) -> None:
 @pytest.mark.parametrize(
     "missing", ["centrifugo_api_key", "centrifugo_token_secret", "centrifugo_proxy_secret"]
 )
-async def test_a_centrifugo_without_all_secrets_is_refused_at_the_start(at: Site, missing: str) -> None:
+async def test_a_centrifugo_without_all_secrets_is_refused_at_the_start(
+    at: CentrifugoSite, missing: str
+) -> None:
     settings = msgspec.structs.replace(settings_for(at.server), **{missing: ""})
     with pytest.raises(Invalid) as refused:
-        Centrifugo(settings, CollectorRegistry())
+        require_complete(settings)
     assert (refused.value.code, missing in refused.value.message) == ("beacon_secret_missing", True)
 
 
-async def test_an_address_that_is_none_is_refused(at: Site) -> None:
+async def test_an_address_that_is_none_is_refused(at: CentrifugoSite) -> None:
     settings = msgspec.structs.replace(settings_for(at.server), centrifugo_url=f"centrifugo:{uuid4()}")
     with pytest.raises(Invalid) as refused:
-        Centrifugo(settings, CollectorRegistry())
+        require_complete(settings)
     assert refused.value.code == "invalid_centrifugo_url"
