@@ -33,6 +33,7 @@ from tests.support.centrifugo import Centrifugo as CentrifugoServer
 
 SECRET = "a secret that is long enough for HS256"
 ORIGIN = "https://portal.example.org"
+SLOW_S = 0.3
 
 LIMITS = Limits(
     ping_interval_s=2, pong_timeout_s=1, stale_s=2, expired_grace_s=1, channels=8, message_bytes=64 * 1024
@@ -51,6 +52,7 @@ class Stage:
         self.tokens = ConnectionTokens(SECRET, self.clock)
         self.revoked: set[str] = set()
         self.taken: list[tuple[str, Any]] = []
+        self.arrived = asyncio.Event()
         self.gate = self._new_gate()
         self._names = itertools.count(1)
 
@@ -85,6 +87,9 @@ class Stage:
     async def _take(self, peer: Peer, rest: str, data: Any) -> None:
         if data == "unwanted":
             raise Refused(1400, "unwanted")
+        self.arrived.set()
+        if rest == "slow":
+            await asyncio.sleep(SLOW_S)
         self.taken.append((f"{peer.user} {rest}", data))
 
 

@@ -209,6 +209,20 @@ def test_more_commands_than_may_be_under_way_wait_their_turn() -> None:
     assert (first.number, second.number, third.number) == (2, 3, 4)
 
 
+def test_a_client_whose_answer_cannot_be_read_yet_is_not_taken_for_gone() -> None:
+    talk = Talk(limits=Limits(commands_under_way=1, ping_interval_s=10, pong_timeout_s=4))
+    talk.connect()
+    talk.say(*({"id": number, "rpc": {"method": "slow"}} for number in (2, 3)))
+    [slow] = talk.asked()
+
+    talk.pass_s(20)
+    assert talk.end is None
+    talk.answer(slow, Answered(None))
+    talk.pass_s(5)
+
+    assert talk.end == DisconnectCode.NO_PONG
+
+
 def test_a_client_cannot_subscribe_twice_nor_without_end() -> None:
     talk = Talk(limits=Limits(channels=2))
     talk.connect(channels=("plain:own",))

@@ -158,11 +158,13 @@ class Session:
             return
         if self._phase is not Phase.CONNECTED:
             self.end(DisconnectCode.STALE, "stale")
-        elif now >= self._pong_by:
+        elif now >= self._pong_by and not self.is_busy:
             self.end(DisconnectCode.NO_PONG, "no pong")
         elif now >= self._ends_at:
             self.end(DisconnectCode.EXPIRED, "connection expired")
         else:
+            if now >= self._pong_by:  # the answer may be there: nothing is read while it is busy
+                self._pong_by = now + self._limits.pong_timeout_s
             if now >= self._ping_at:
                 self.push(replies.PING)
                 self._ping_at = now + self._limits.ping_interval_s
