@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 import typer
+from rich.filesize import decimal
 
 from shoal.cli.client import open_client
 from shoal.cli.options import Json, configured
@@ -90,7 +91,7 @@ def purge(
 
 
 def _said(found: Purged) -> str:
-    return f"{found.jobs} jobs with {found.artifacts} artifacts of {found.bytes / 1_000_000:.1f} MB"
+    return f"{found.jobs} jobs with {found.artifacts} artifacts of {decimal(found.bytes)}"
 
 
 def add_to(app: typer.Typer) -> None:

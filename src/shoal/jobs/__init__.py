@@ -10,6 +10,9 @@ A **job** is a small graph of **tasks**. It lives in the ledger as one row of ``
 * The counters of a job follow its tasks in the same transaction (triggers on whole statements), so a
   job ends in the transaction that ends its last task, whoever ends it.
 * An artifact is seen once the attempt that made it has completed its task.
+* A job is deleted whole, once it has ended: by age, or when somebody asks. Its rows go first and its files
+  after them; what else lies in the vault is removed only if the ledger says that it was made by an attempt
+  that does not count.
 * Users act as themselves: every read here runs under their claims and the policies of the ledger.
 
 On failure: a worker that falls silent loses its leases to ``reclaim_stale_tasks``, which any number of

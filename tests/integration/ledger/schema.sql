@@ -1788,7 +1788,7 @@ CREATE VIEW public.dead_letters WITH (security_invoker='true') AS
     t.finished_at AS failed_at
    FROM (public.job_tasks t
      JOIN public.jobs j ON ((j.id = t.job_id)))
-  WHERE (((t.status)::text = 'failed'::text) AND (t.attempts > 0));
+  WHERE (((t.status)::text = 'failed'::text) AND (t.attempts > 0) AND (j.tasks_failed > 0));
 
 CREATE TABLE public.job_artifacts (
     id uuid DEFAULT shoal.uuid7() NOT NULL,
@@ -1990,6 +1990,8 @@ CREATE INDEX jobs_ended ON public.jobs USING btree (status, finished_at) WHERE (
 CREATE INDEX jobs_of_user ON public.jobs USING btree (user_id, created_at DESC, id DESC);
 
 CREATE UNIQUE INDEX jobs_unique_while_alive ON public.jobs USING btree (user_id, type, unique_key) WHERE ((unique_key IS NOT NULL) AND (status = ANY (ARRAY['queued'::text, 'processing'::text])));
+
+CREATE INDEX jobs_with_failures ON public.jobs USING btree (user_id) WHERE (tasks_failed > 0);
 
 CREATE INDEX task_edges_back ON public.task_edges USING btree (task_id, needs);
 

@@ -314,12 +314,13 @@ $$;
 -- that one, and are not listed.
 --   reason  attempts_used_up | permanent
 CREATE INDEX job_tasks_failed ON public.job_tasks (finished_at, id) WHERE status = 'failed' AND attempts > 0;
+CREATE INDEX jobs_with_failures ON public.jobs (user_id) WHERE tasks_failed > 0;
 CREATE VIEW public.dead_letters WITH (security_invoker = true) AS
   SELECT t.id AS task_id, t.job_id, j.user_id, j.type AS job_type, j.status AS job_status, t.name AS task_name,
          t.task_type, CASE WHEN t.attempts >= t.max_attempts THEN 'attempts_used_up' ELSE 'permanent' END AS reason,
          t.attempts, t.max_attempts, t.error, t.finished_at AS failed_at
     FROM public.job_tasks t JOIN public.jobs j ON j.id = t.job_id
-   WHERE t.status = 'failed' AND t.attempts > 0;
+   WHERE t.status = 'failed' AND t.attempts > 0 AND j.tasks_failed > 0;
 
 ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE shoal.chores ENABLE ROW LEVEL SECURITY;
