@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from shoal.app.declare import App
 from shoal.runtime.errors import Conflict, Invalid
-from shoal.worker.agent import PLAN, task_types_of
+from shoal.worker.agent import task_types_of
+from shoal.worker.held import PLAN
 
 Declared = TypeVar("Declared")
 

@@ -6,28 +6,22 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 import structlog
 
-from shoal.app.context import Context
-from shoal.app.declare import App, Job
+from shoal.app.declare import App
 from shoal.ledger.connection import REPEATABLE
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
-from shoal.runtime.errors import ShoalError, Unavailable
 from shoal.runtime.lifecycle import Part
 from shoal.runtime.logs import subject
-from shoal.runtime.traces import span
 from shoal.vault.store import Vault
-from shoal.worker.artifacts import upload
-from shoal.worker.call import Places, call
+from shoal.worker.attempts import Attempts
 from shoal.worker.claims import Claims, sql
-from shoal.worker.held import Claim, Held, new_context
-from shoal.worker.meaning import Meaning, meaning_of
+from shoal.worker.held import PLAN, Claim, Held, new_context
 from shoal.worker.metrics import WorkerMetrics
 from shoal.worker.pace import Pace, in_line, wanted
-from shoal.worker.reports import Completion, Report, Reports, code_of, report_of
+from shoal.worker.reports import Reports, code_of
 from shoal.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
@@ -38,7 +32,6 @@ FIRST_POLL_S = 5.0
 LONGEST_POLL_S = 30.0
 SHORTEST_NAP_S = 0.05
 MOST_REPORTING = 5000
-PLAN = "plan:"
 
 
 def task_types_of(app: App) -> list[str]:
@@ -64,7 +57,6 @@ class Worker(Part):
         self._settings = settings
         self._app = app
         self._ledger = ledger
-        self._vault = vault
         self._claims = Claims(
             ledger,
             worker_id=worker_id,
@@ -72,8 +64,8 @@ class Worker(Part):
             lease_s=settings.worker_lease_s,
         )
         self._reports = Reports(ledger, worker_id=worker_id)
-        self._places = Places(app.references, concurrency=settings.worker_concurrency)
         self.metrics = WorkerMetrics(task_types_of(app))
+        self._attempts = Attempts(settings, app=app, vault=vault, reports=self._reports, metrics=self.metrics)
         self._woken = listener.subscribe(CHANNEL)
         self._progressed = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -158,7 +150,10 @@ class Worker(Part):
     def _fill(self) -> None:
         """Start what waits while there are free places. Once we stop, it is about to be handed back."""
         while self._waiting and not self._stopping.is_set():
-            if self._running >= self._settings.worker_concurrency and not self._may_line_up(self._waiting[0]):
+            places = self._settings.worker_concurrency
+            if self._attempts.may_line_up(self._waiting[0].claim):
+                places += in_line(self._pace)
+            if self._running >= places:
                 break
             held = self._waiting.popleft()
             if held.context.cancelled:
@@ -168,16 +163,6 @@ class Worker(Part):
             self._running += 1
             held.running = asyncio.create_task(self._work(held))
 
-    def _may_line_up(self, held: Held) -> bool:
-        """Before the threads: only what is sync and has no time limit that would run meanwhile."""
-        task = self._app.tasks.get(held.claim.task_type)
-        return (
-            self._running < self._settings.worker_concurrency + in_line(self._pace)
-            and task is not None
-            and task.runs_in_thread
-            and held.claim.timeout_s is None
-        )
-
     async def _work(self, held: Held) -> None:
         """Run one task, free its place, then report it."""
         claim = held.claim
@@ -186,7 +171,7 @@ class Worker(Part):
         started = time.perf_counter()
         try:
             try:
-                report = await self._attempt(held)
+                report = await self._attempts.run(held)
             finally:
                 self.metrics.ended(claim.task_type, time.perf_counter() - started)
                 self._running -= 1
@@ -211,50 +196,6 @@ class Worker(Part):
             if held.context.used("workdir"):
                 await asyncio.to_thread(shutil.rmtree, held.context.workdir, ignore_errors=True)
 
-    async def _attempt(self, held: Held) -> Report | None:
-        """What is to be reported; None when that has been done, or the claim is lost."""
-        claim, context = held.claim, held.context
-        try:
-            if claim.task_type.startswith(PLAN):
-                await self._plan(claim, self._app.jobs[claim.job_type])
-                return None
-            with span("task", task_type=claim.task_type, attempt=claim.attempt, task_id=str(claim.task_id)):
-                output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s, self._places)
-            if context.artifacts and not await self._keep(held):
-                self.metrics.lost(claim.task_type)
-                return None
-            report: Report = Completion(claim, output)
-        except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
-                raise
-            meaning = meaning_of(error)
-            report = report_of(claim, meaning)
-            _write_down(context, error, meaning)
-        if context.used("log"):
-            await self._reports.keep_lines(held)
-        return report
-
-    async def _plan(self, claim: Claim, job: Job) -> None:
-        if await self._reports.plan(claim, job.plan(claim.input).as_written()):
-            self.metrics.reported(claim.task_type, "completed", "")
-        else:
-            self.metrics.lost(claim.task_type)
-            log.warning("a plan came too late", job_type=claim.job_type)
-
-    async def _keep(self, held: Held) -> bool:
-        limit = self._settings.artifact_max_bytes
-        rows = [
-            await upload(self._vault, held.claim, artifact, max_bytes=limit)
-            for artifact in held.context.artifacts
-        ]
-        try:
-            return await self._reports.add_artifacts(held.claim, rows)
-        except ShoalError:
-            # Refused, as over a quota: what is left lying would fill the vault all the same.
-            with suppress(Unavailable):
-                await self._vault.delete([str(row["storage_path"]) for row in rows])
-            raise
-
     async def _drain(self) -> None:
         """Hand back what waits and let the rest end; once the grace is over, hand that back too."""
         waiting, self._waiting = list(self._waiting), deque()
@@ -271,29 +212,13 @@ class Worker(Part):
             await self._hand_back(unfinished)
             raise
         finally:
-            self._places.processes.kill()
+            self._attempts.kill_processes()
 
     async def _hand_back(self, unfinished: Sequence[Held]) -> None:
         self._held.difference_update(unfinished)
         if unfinished:
             released = await self._reports.release([held.claim for held in unfinished])
             log.info("tasks handed back", count=released)
-
-
-def _is_being_cancelled() -> bool:
-    """Whether somebody stops us; a task can also raise a CancelledError of its own."""
-    current = asyncio.current_task()
-    return current is not None and current.cancelling() > 0
-
-
-def _write_down(context: Context, error: BaseException, meaning: Meaning) -> None:
-    """For the owner of the job; what the task did not mean to raise, for the log of the worker too."""
-    if meaning.snooze_s is not None:
-        context.log.info(meaning.text)
-        return
-    if meaning.is_surprise:
-        log.warning("task failed", task=context.name, attempt=context.attempt, exc_info=error)
-    context.log.error(meaning.text)
 
 
 def _cancel(held: Held) -> None:

@@ -7,6 +7,9 @@ from uuid import UUID
 
 from shoal.app.context import Context
 
+PLAN = "plan:"
+"""What stands before the type of a job in the type of the task that plans it."""
+
 
 class Claim(NamedTuple):
     """The token a task was claimed under, and the row of ``claim_work``."""

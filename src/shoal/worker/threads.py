@@ -11,7 +11,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
 class Call:
@@ -28,7 +30,7 @@ class Call:
         self.answer = answer
         self.is_running = False
         self.is_given_up = False
-        self.result: object = None
+        self.result: Any = None
         self.error: BaseException | None = None
 
     def run(self) -> None:
@@ -53,7 +55,7 @@ class Threads:
         self._is_woken = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def run(self, function: Callable[..., object], arguments: Sequence[Any]) -> object:
+    async def run(self, function: Callable[..., Result], arguments: Sequence[Any]) -> Result:
         """What the function returns or raises. Whoever is cancelled waits no longer; the thread goes on."""
         self._loop = asyncio.get_running_loop()
         call = Call(function, arguments, self._loop.create_future())
@@ -68,7 +70,8 @@ class Threads:
             raise
         if call.error is not None:
             raise call.error  # not through the future, which refuses a StopIteration
-        return call.result
+        result: Result = call.result
+        return result
 
     def _start_one_if_needed(self) -> None:
         if self._at_work < min(self._awaited, self._most):

@@ -1,5 +1,6 @@
 """Jobs become tasks on a worker whose app declares them."""
 
+import threading
 from typing import Any
 
 import msgspec
@@ -89,3 +90,22 @@ async def test_urgent_tasks_are_claimed_before_others_that_are_ready(workshop: W
     async with workshop.worker(app, worker_concurrency=1):
         await workshop.ended(await workshop.client.create("mixed"))
     assert order == ["high", "usual", "low"]
+
+
+async def test_a_job_that_takes_long_to_plan_holds_nobody_up(workshop: Workshop) -> None:
+    app = App()
+    may_end = threading.Event()
+
+    @app.task("work")
+    async def work(context: Context) -> None:
+        may_end.set()
+
+    @app.job("large")
+    def large(params: dict[str, int]) -> Graph:
+        assert may_end.wait(20), "the event loop stood still"
+        return Graph()
+
+    async with workshop.worker(app):
+        planned = await workshop.client.create("large")
+        await workshop.start("work")
+        assert (await workshop.ended(planned))["status"] == "complete"
