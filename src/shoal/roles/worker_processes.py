@@ -1,6 +1,7 @@
 """Worker processes on this machine: one that dies is started again, after pauses that grow."""
 
 import asyncio
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
@@ -73,13 +74,12 @@ class WorkerProcess(Part):
                 log.error("worker process died", worker=self.name, exit_code=code, restart_in_s=pause_s)
                 await self._pause(pause_s)
         except asyncio.CancelledError:
-            self._kill()
+            self._send(signal.SIGKILL)
             raise
 
     async def stop(self) -> None:
         self._stopping.set()
-        if self._process is not None and self._process.returncode is None:
-            self._process.terminate()
+        self._send(signal.SIGTERM)
 
     async def _outlived(self) -> int | None:
         """Start the child if none is running, and wait for its end; returns its exit code."""
@@ -108,16 +108,17 @@ class WorkerProcess(Part):
         if process.stdout is None:
             raise RuntimeError("the child was started without a pipe")
         if not await _says_ready(process.stdout):
-            self._kill()
+            self._send(signal.SIGKILL)
             raise Unavailable(
                 "worker_failed_to_start",
                 f"The worker process {self.name} did not start.",
                 hint="What it printed above says why.",
             )
 
-    def _kill(self) -> None:
+    def _send(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+            with suppress(ProcessLookupError):  # it ends by itself just now
+                self._process.send_signal(number)
 
     async def _pause(self, seconds: float) -> None:
         try:
