@@ -15,8 +15,8 @@ import shoal
 from _generate.markdown import page
 from shoal.api.errors import REFUSED, STATUS_OF
 from shoal.cli.exits import exit_code_of
-from shoal.ledger.errors import KINDS as SQL_KINDS
 from shoal.runtime.errors import ShoalError
+from shoal.runtime.refusals import KINDS as SQL_KINDS
 
 INTRODUCTION = """\
 People and programs see the same code: HTTP answers carry it in the problem document (RFC 9457, field

@@ -3,16 +3,20 @@
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
 import msgspec
 
 from shoal.app.graph import Graph
+from shoal.app.starting import Connection, KeyOf, PlannedBy, Wishes, start_jobs
 from shoal.app.task import RunIn, Task
 from shoal.app.values import converted, schema_of
 from shoal.runtime.errors import Invalid
+from shoal.wire.jobs import OnConflict
 
 MOST_RETRIES = 99
 LONGEST_S = 10 * 365 * 86400.0
@@ -152,6 +156,76 @@ class App:
             return declared
 
         return declare
+
+    def declared(self, job: Job | str) -> Job:
+        """A job of this app by its type."""
+        found = self.jobs.get(job if isinstance(job, str) else job.type)
+        if found is None:
+            raise Invalid("unknown_job_type", f"The app declares no job {job!r}.")
+        return found
+
+    async def start(
+        self,
+        job: Job | str,
+        params: object = None,
+        *,
+        connection: Connection,
+        user_id: UUID | None = None,
+        priority: int = 0,
+        unique_key: str | None = None,
+        on_conflict: OnConflict = "reject",
+        run_at: datetime | None = None,
+        idempotency_key: str | None = None,
+        planned_by: PlannedBy = "caller",
+    ) -> UUID:
+        """Start a job in the transaction of ``connection``; it is there once that commits. Returns its id.
+
+        * A connection that acts as a user leaves out ``user_id``, and has the job ``planned_by="worker"``.
+        * A worker must have registered the type, as it does when it starts.
+        """
+        known = self.declared(job)
+        wishes = Wishes(
+            connection=connection,
+            user_id=user_id,
+            priority=priority,
+            on_conflict=on_conflict,
+            run_at=run_at,
+            planned_by=planned_by,
+        )
+        (job_id,) = await start_jobs(
+            known.type,
+            known.plan,
+            [params],
+            wishes,
+            key_of=None if unique_key is None else lambda _: unique_key,
+            idempotency_key=idempotency_key,
+        )
+        return job_id
+
+    async def start_many(
+        self,
+        job: Job | str,
+        params: Iterable[object],
+        *,
+        connection: Connection,
+        user_id: UUID | None = None,
+        priority: int = 0,
+        unique_key: KeyOf | None = None,
+        on_conflict: OnConflict = "reject",
+        run_at: datetime | None = None,
+        planned_by: PlannedBy = "caller",
+    ) -> list[UUID]:
+        """Start a job for each of the parameters, all or none; ``unique_key`` makes a key of them."""
+        known = self.declared(job)
+        wishes = Wishes(
+            connection=connection,
+            user_id=user_id,
+            priority=priority,
+            on_conflict=on_conflict,
+            run_at=run_at,
+            planned_by=planned_by,
+        )
+        return await start_jobs(known.type, known.plan, params, wishes, key_of=unique_key)
 
 
 def _check_name(kind: str, name: str, taken: Mapping[str, object]) -> None:

@@ -55,9 +55,7 @@ class Trial:
 
 def try_job(app: App, job_type: str, params: object = None) -> Trial:
     """Plan the job and run its tasks. A job or graph that is not valid raises, as it is refused."""
-    if job_type not in app.jobs:
-        raise Invalid("unknown_job_type", f"The app declares no job {job_type!r}.")
-    trial = Trial(app.jobs[job_type].plan(_through_json({} if params is None else params)))
+    trial = Trial(app.declared(job_type).plan(_through_json({} if params is None else params)))
     for step in trial.graph.steps:
         if step.task_type not in app.tasks:
             raise Invalid("invalid_graph", f"The app declares no task {step.task_type!r}.")

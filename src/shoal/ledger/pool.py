@@ -18,10 +18,10 @@ from shoal.ledger.connection import (
     is_pooled,
     prepare,
 )
-from shoal.ledger.errors import translate
 from shoal.ledger.settings import LedgerSettings
 from shoal.runtime.errors import Forbidden
 from shoal.runtime.lifecycle import Part
+from shoal.runtime.refusals import translate
 
 CLOSE_TIMEOUT_S = 5.0
 PREPARED_STATEMENTS = 100

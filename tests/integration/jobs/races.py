@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import asyncpg
 import pytest
 
-from shoal.ledger.errors import translate
 from shoal.runtime.errors import ShoalError
+from shoal.runtime.refusals import translate
 from tests.integration.jobs.ledger_client import LedgerClient
 
 Answer = TypeVar("Answer")

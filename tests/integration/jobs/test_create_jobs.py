@@ -8,8 +8,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from shoal.ledger.errors import translate
 from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge
+from shoal.runtime.refusals import translate
 
 from .ledger_client import OWNER, LedgerClient, graph, task
 from .races import refused

@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from shoal.jobs.store import sql
-from shoal.ledger.errors import translate
+from shoal.runtime.refusals import translate
 
 from .conftest import OpenClient
 from .ended import rows_left

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from shoal.jobs.retention import Retention
 from shoal.jobs.settings import RetentionSettings
-from shoal.ledger.errors import translate
 from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import TooLarge
+from shoal.runtime.refusals import translate
 
 from .conftest import OpenClient
 from .ended import ended_job

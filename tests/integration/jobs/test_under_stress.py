@@ -9,7 +9,7 @@ from uuid import UUID
 
 import asyncpg
 
-from shoal.ledger.errors import KINDS
+from shoal.runtime.refusals import KINDS
 from shoal.worker.held import Claim
 
 from .conftest import OpenClient

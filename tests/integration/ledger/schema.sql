@@ -1096,13 +1096,16 @@ BEGIN
                   WHERE jsonb_path_exists(g.graph, '$.tasks[*].needs[*]')) THEN
     RETURN;
   END IF;
+  -- By the place of each single task: a range of places would be compared with every task of its job.
   INSERT INTO public.task_edges (needs, task_id, on_failure)
   SELECT n.id, t.id, coalesce(e.task ->> 'on_failure', 'fail')
     FROM shoal.graph_entries(p_job_ids, p_graphs) e
    CROSS JOIN LATERAL jsonb_array_elements_text(nullif(e.task -> 'needs', 'null')) AS need(name)
-    JOIN shoal.graph_entries(p_job_ids, p_graphs) f ON f.job_id = e.job_id AND f.name = need.name
-    JOIN public.job_tasks t ON t.job_id = e.job_id AND t.sequence BETWEEN e.preceding + 1 AND e.preceding + e.size
-    JOIN public.job_tasks n ON n.job_id = f.job_id AND n.sequence BETWEEN f.preceding + 1 AND f.preceding + f.size
+    JOIN shoal.graph_entries(p_job_ids, p_graphs) f ON f.nr = e.nr AND f.name = need.name
+   CROSS JOIN LATERAL generate_series(e.preceding + 1, e.preceding + e.size) AS its(place)
+   CROSS JOIN LATERAL generate_series(f.preceding + 1, f.preceding + f.size) AS needed(place)
+    JOIN public.job_tasks t ON t.job_id = e.job_id AND t.sequence = its.place
+    JOIN public.job_tasks n ON n.job_id = f.job_id AND n.sequence = needed.place
    WHERE e.fan_in > 0;
 END
 $_$;

@@ -4,8 +4,8 @@ import asyncpg
 import pytest
 
 from shoal.ledger.connection import REPEATABLE
-from shoal.ledger.errors import translate
 from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge, Unavailable
+from shoal.runtime.refusals import translate
 
 
 def raised(sqlstate: str, **fields: str) -> asyncpg.PostgresError:

@@ -1,4 +1,4 @@
-"""What the ledger's own refusals mean to people.
+"""What the refusals of the database mean to people.
 
 Our SQL functions raise with a SQLSTATE of class ``SH``, a sentence as the message, the stable code as
 the detail and the advice as the hint. A column that is over its size limit breaks a check whose name
@@ -7,8 +7,6 @@ whoever waits for the ledger to come back (``REPEATABLE``) waits for that as wel
 """
 
 import re
-
-import asyncpg
 
 from shoal.runtime.errors import Conflict, Forbidden, Invalid, NotFound, ShoalError, TooLarge, Unavailable
 
@@ -21,28 +19,35 @@ KINDS: dict[str, type[ShoalError]] = {
 }
 
 # How create_jobs says which job of a batch an error is about.
-PLACE_IN_BATCH = re.compile(r"jobs\[\d+\]: ")
+PLACE_IN_BATCH = re.compile(r"jobs\[(\d+)\]: ")
 
-# U+0000 in a document, and in a text.
-NOT_STORABLE = (asyncpg.UntranslatableCharacterError, asyncpg.CharacterNotInRepertoireError)
+TOO_LARGE = "23514"  # a check violation, when the constraint is one of a size
+NOT_STORABLE = {"22P05", "22021"}  # U+0000 in a document, and in a text
+DISK_FULL = "53100"
 
 
-def translate(error: asyncpg.PostgresError) -> ShoalError | None:
-    """The error as people shall see it; None when it is a defect and not a refusal."""
-    kind = KINDS.get(error.sqlstate or "")
+def translate(error: Exception, *, jobs_before: int = 0) -> ShoalError | None:
+    """An error of asyncpg as people shall see it; None when it is a defect and not a refusal.
+
+    ``jobs_before`` is how many jobs of a larger batch earlier calls have created.
+    """
+    sqlstate = getattr(error, "sqlstate", None)
+    kind = KINDS.get(sqlstate or "")
+    place, message = _place_in_batch(getattr(error, "message", None) or str(error), jobs_before)
     if kind is not None:
-        return kind(error.detail or "refused", error.message or str(error), hint=error.hint or "")
+        hint = getattr(error, "hint", None) or ""
+        return kind(getattr(error, "detail", None) or "refused", place + message, hint=hint)
     constraint = getattr(error, "constraint_name", None) or ""
-    if isinstance(error, asyncpg.CheckViolationError) and constraint.endswith(("_fit", "_fits")):
+    if sqlstate == TOO_LARGE and constraint.endswith(("_fit", "_fits")):
         what = constraint.removesuffix("_fits").removesuffix("_fit").replace("_", " ")
         return TooLarge(
             f"{what.replace(' ', '_')}_too_large",
-            f"{_place_in_batch(error)}The {what} is over the limit of the ledger (64 KiB).",
+            f"{place}The {what} is over the limit of the ledger (64 KiB).",
             hint="Keep large values as artifacts, and pass their names.",
         )
-    if isinstance(error, NOT_STORABLE):
+    if sqlstate in NOT_STORABLE:
         return Invalid("text_not_storable", "A text holds the character U+0000, which cannot be stored.")
-    if isinstance(error, asyncpg.DiskFullError):
+    if sqlstate == DISK_FULL:
         return Unavailable(
             "database_disk_full",
             "The disk of the database is full.",
@@ -51,6 +56,8 @@ def translate(error: asyncpg.PostgresError) -> ShoalError | None:
     return None
 
 
-def _place_in_batch(error: asyncpg.PostgresError) -> str:
-    match = PLACE_IN_BATCH.match(str(error))
-    return match.group() if match else ""
+def _place_in_batch(message: str, jobs_before: int) -> tuple[str, str]:
+    match = PLACE_IN_BATCH.match(message)
+    if match is None:
+        return "", message
+    return f"jobs[{int(match[1]) + jobs_before}]: ", message[match.end() :]
