@@ -119,10 +119,15 @@ $$;
 
 -- insert_graphs: the tasks of new jobs, in the order of their graphs, and what they need of each other.
 -- The jobs are ours alone: just made, or held through their plan task. Refuses invalid graphs.
+-- Planned once for each connection: for a small job, planning would take longer than everything else.
 CREATE FUNCTION shoal.insert_graphs(p_job_ids uuid[], p_graphs jsonb[]) RETURNS void LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off AS $$
+SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  v_wrong text := shoal.wrong_in_graphs(p_job_ids, p_graphs);
+  v_wrong    text := shoal.wrong_in_graphs(p_job_ids, p_graphs);
+  v_id       text := shoal.uuid7()::text;
+  v_id_start text := left(v_id, 24);
+  v_id_end   bigint := ('x' || right(v_id, 12))::bit(48)::bigint / 2;  -- half of it: room to count up
 BEGIN
   IF v_wrong IS NOT NULL THEN
     PERFORM shoal.refuse('SH400', 'invalid_graph', v_wrong);
@@ -148,25 +153,32 @@ BEGIN
             FROM placed p JOIN turns u ON u.user_id = p.user_id AND u.priority = p.priority) t
    WHERE j.id = t.job_id;
 
-  INSERT INTO public.job_tasks (job_id, name, task_type, executor, sequence, phase, input, max_attempts,
+  -- What an entry says is read once, and its tasks are numbered: the ids follow each other from a random one.
+  INSERT INTO public.job_tasks (id, job_id, name, task_type, executor, sequence, phase, input, max_attempts,
     backoff_s, timeout_s, waiting_on, fan_in, fan_out, order_key)
-  SELECT e.job_id, CASE WHEN i.number IS NULL THEN e.name ELSE e.name || '-' || i.number END,
-         e.task ->> 'task_type', coalesce(e.task ->> 'executor', 'worker'),
-         e.preceding + coalesce(i.number, 1), coalesce(array_position(j.phase_names, e.task ->> 'phase'), 2),
-         coalesce(i.input, '{}'), coalesce((e.task ->> 'max_attempts')::int, 3),
-         coalesce((e.task ->> 'backoff_s')::real, 5), (e.task ->> 'timeout_s')::real,
-         e.fan_in, e.fan_in, e.fan_out,
-         j.turn + shoal.place_in_turn(e.preceding + coalesce(i.number, 1))
-           - (j.priority + coalesce((e.task ->> 'priority')::int, 0)) * 60000000::bigint
-    FROM shoal.graph_entries(p_job_ids, p_graphs) e
-    JOIN public.jobs j ON j.id = e.job_id
+  WITH entry AS MATERIALIZED (
+    SELECT e.nr, e.job_id, e.name, e.preceding, e.fan_in, e.fan_out, e.task -> 'each' AS each,
+           nullif(e.task -> 'input', 'null') AS input, e.task ->> 'task_type' AS task_type,
+           coalesce(e.task ->> 'executor', 'worker') AS executor,
+           coalesce(array_position(j.phase_names, e.task ->> 'phase'), 2) AS phase,
+           coalesce((e.task ->> 'max_attempts')::int, 3) AS max_attempts,
+           coalesce((e.task ->> 'backoff_s')::real, 5) AS backoff_s, (e.task ->> 'timeout_s')::real AS timeout_s,
+           j.turn - (j.priority + coalesce((e.task ->> 'priority')::int, 0)) * 60000000::bigint AS turn
+      FROM shoal.graph_entries(p_job_ids, p_graphs) e
+      JOIN public.jobs j ON j.id = e.job_id
+  )
+  SELECT (v_id_start || lpad(to_hex(v_id_end + row_number() OVER (ORDER BY e.nr, e.preceding, i.number)), 12, '0'))::uuid,
+         e.job_id, CASE WHEN i.number IS NULL THEN e.name ELSE e.name || '-' || i.number END,
+         e.task_type, e.executor, e.preceding + coalesce(i.number, 1), e.phase, coalesce(i.input, '{}'),
+         e.max_attempts, e.backoff_s, e.timeout_s, e.fan_in, e.fan_in, e.fan_out,
+         e.turn + shoal.place_in_turn(e.preceding + coalesce(i.number, 1))
+    FROM entry e
    CROSS JOIN LATERAL (
-      SELECT NULL::bigint AS number, nullif(e.task -> 'input', 'null') AS input WHERE NOT e.task ? 'each'
+      SELECT NULL::bigint AS number, e.input WHERE e.each IS NULL
       UNION ALL
       SELECT one.number, nullif(one.input, 'null')
-        FROM jsonb_array_elements(e.task -> 'each') WITH ORDINALITY AS one(input, number)
-    ) i
-   ORDER BY e.nr, e.preceding, i.number;
+        FROM jsonb_array_elements(e.each) WITH ORDINALITY AS one(input, number)
+    ) i;
 
   IF NOT EXISTS (SELECT FROM unnest(p_graphs) AS g(graph)
                   WHERE jsonb_path_exists(g.graph, '$.tasks[*].needs[*]')) THEN
