@@ -21,7 +21,7 @@ MAKE = f"CREATE DATABASE {DATABASE} TEMPLATE {MIGRATED} STRATEGY file_copy"
 EMPTY = (
     "DELETE FROM jobs; DELETE FROM idempotency_keys; DELETE FROM job_types; DELETE FROM users; "
     "DELETE FROM access_keys; DELETE FROM shoal.deleted_jobs; DELETE FROM shoal.chores; "
-    "DELETE FROM vault_usage; DELETE FROM shoal.vault_quota"
+    "DELETE FROM vault_usage; DELETE FROM shoal.vault_quota; DELETE FROM task_limits"
 )
 
 

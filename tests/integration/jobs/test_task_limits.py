@@ -30,11 +30,6 @@ async def next_due_s(client: LedgerClient) -> float | None:
     return due
 
 
-@pytest.fixture(autouse=True)
-async def no_limits(ann: LedgerClient) -> None:
-    await ann.connection.execute("DELETE FROM task_limits")
-
-
 async def test_no_more_run_at_a_time_than_allowed(ann: LedgerClient, bob: LedgerClient) -> None:
     await ann.start(loose(9))
     await limit(ann, running=3)
