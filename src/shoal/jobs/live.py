@@ -33,7 +33,7 @@ LOOK_SHARE = 0.05
 """Of the time, at most, goes into asking the beacon who listens."""
 LISTENS_STILL_S = 4.0
 """How long somebody who may listen counts before the beacon says that they do."""
-HOLD_EVERY_S = 2.0
+HOLD_EVERY_S = 1.0
 PAUSE_AFTER_ERROR_S = 2.0
 
 
@@ -104,7 +104,11 @@ class LiveProgress(Chore):
         began = self._clock.monotonic()
         if began < self._look_at:
             return
-        self._watched.note(*_job_ids(await self._beacon.active("jobs")))
+        try:
+            self._watched.note(*_job_ids(await self._beacon.active("jobs")))
+        except ShoalError as error:
+            log.warning("not known who listens", error=error.message)
+            self._watched.note(*self._watched.now())  # whoever did may still be there
         took = self._clock.monotonic() - began
         self._look_at = began + max(LOOK_EVERY_S, took / LOOK_SHARE)
 

@@ -30,13 +30,14 @@ from shoal.brain.settings import BrainSettings
 from shoal.jobs.channel import open_jobs
 from shoal.jobs.live import LiveProgress, Watched
 from shoal.ledger.pool import Ledger
+from shoal.roles.config import ClientSettings
 from shoal.runtime.clock import Clock
 from shoal.runtime.health import Check
 from shoal.runtime.lifecycle import Part
 from shoal.runtime.settings import Settings
 
 LIVE_PROGRESS_LEASE = "beacon:live-progress:leader"
-LEASE_TTL = timedelta(seconds=6)
+LEASE_TTL = timedelta(seconds=4)
 
 USUAL_REDIS = "redis://127.0.0.1:6379"
 
@@ -112,7 +113,9 @@ def written_configuration(
 ) -> dict[str, Any]:
     """The configuration for Centrifugo; what is not given follows from our own settings."""
     api = settings[ApiSettings]
-    own_url = api.api_public_url or f"http://{api.api_host}:{api.api_port}"
+    own_url = (
+        api.api_public_url or settings[ClientSettings].api_url or f"http://{api.api_host}:{api.api_port}"
+    )
     pages = [*api.cors_allowed_origins, *([_origin(api.api_public_url)] if api.api_public_url else [])]
     return configuration(
         sentinel_url=sentinel_url or own_url,

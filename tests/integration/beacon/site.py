@@ -156,6 +156,7 @@ async def centrifugo_site(
             origins=[],
             is_connect_asked=is_connect_asked,
         )
+        stand_alone(written)
         known = msgspec.structs.replace(SECRETS, centrifugo_proxy_secret=shown_secret)
         server = centrifugo.Centrifugo(
             folder, written, api_key=SECRETS.centrifugo_api_key, environment=environment(known)
@@ -177,6 +178,11 @@ async def centrifugo_site(
         finally:
             await beacon.stop()
             server.stop()
+
+
+def stand_alone(written: dict[str, Any]) -> None:
+    """Centrifugos on one Redis are one Centrifugo, unless their keys begin differently."""
+    written["engine"]["redis"]["prefix"] = uuid4().hex
 
 
 def settings_for(server: centrifugo.Centrifugo, **other: str) -> BeaconSettings:
