@@ -17,11 +17,12 @@ from typing import Any
 
 import httpx
 
-from .generations import absent
+from .generations import absent, not_to_be_had
 
 VERSION = "v6.9.1"
 MODULE = f"github.com/centrifugal/centrifugo/v6@{VERSION}"
 BUILD_S = 900
+REFUSED = "403 Forbidden"
 READY_S = 20.0
 END_S = 5.0
 
@@ -34,9 +35,16 @@ def centrifugo_folder() -> Path:
 
 def centrifugo_binary() -> Path:
     binary = centrifugo_folder() / "centrifugo"
-    if not binary.is_file():
-        raise absent(f"Centrifugo {VERSION}", "tests/prepare builds it where Go is present")
-    return binary
+    if binary.is_file():
+        return binary
+    if refusal_file().is_file():
+        raise not_to_be_had(f"Centrifugo {VERSION}", refusal_file().read_text())
+    raise absent(f"Centrifugo {VERSION}", "tests/prepare builds it where Go is present")
+
+
+def refusal_file() -> Path:
+    """Says what the module proxy would not give, if that is why there is no Centrifugo."""
+    return centrifugo_folder() / "refused"
 
 
 def build() -> None:
@@ -44,12 +52,20 @@ def build() -> None:
     folder = centrifugo_folder()
     if (folder / "centrifugo").is_file():
         return
+    refusal_file().unlink(missing_ok=True)
     go = shutil.which("go")
     if go is None:
         raise FileNotFoundError("Go is not on PATH")
     folder.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0"}
-    subprocess.run([go, "install", MODULE], check=True, timeout=BUILD_S, env=environment)
+    command = [go, "install", MODULE]
+    built = subprocess.run(
+        command, check=False, timeout=BUILD_S, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    sys.stderr.write(built.stderr)
+    if REFUSED in built.stderr:
+        refusal_file().write_text(f"the module proxy refuses a module that {MODULE} needs ({REFUSED})")
+    built.check_returncode()
 
 
 def check_configuration(file: Path, environment: Mapping[str, str]) -> None:

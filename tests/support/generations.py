@@ -65,3 +65,10 @@ def absent(generation: str, why: str) -> BaseException:
     if os.environ.get("CI") == "true":
         return pytest.fail.Exception(f"{generation} is missing, and CI=true: {why}", pytrace=False)
     return pytest.skip.Exception(f"{generation} is missing: {why}")
+
+
+def not_to_be_had(what: str, why: str) -> BaseException:
+    """What ends a test of something that a registry refuses to give to this machine, CI or not: nothing in
+    the repository can change that.
+    """
+    return pytest.skip.Exception(f"{what} is not to be had here: {why}")
