@@ -1,7 +1,6 @@
 """``jobs:{id}``: who may listen to a job. A user hears what the policies let them read."""
 
 from typing import Any
-from uuid import UUID
 
 import msgspec
 
@@ -9,6 +8,7 @@ from shoal.beacon.gate import Channel, Gate
 from shoal.beacon.model import ErrorCode, Peer, Refused, Subscribed
 from shoal.beacon.namespaces import JOBS
 from shoal.jobs.live import Watched
+from shoal.jobs.rules import job_of_channel
 from shoal.jobs.store import live_message, sql
 from shoal.ledger.pool import Ledger
 
@@ -18,7 +18,7 @@ PORTAL = "portal"
 def open_jobs(gate: Gate, ledger: Ledger, watched: Watched) -> None:
     async def listen(peer: Peer, name: str, _data: Any) -> Subscribed:
         """The reply brings the state of now: what is said later, is said to whoever listens then."""
-        job_id = _job_id(name)
+        job_id = job_of_channel(name)
         if peer.kind != PORTAL or job_id is None:
             raise _denied()
         claims = {"sub": peer.user, "role": "authenticated"}
@@ -30,15 +30,6 @@ def open_jobs(gate: Gate, ledger: Ledger, watched: Watched) -> None:
         return Subscribed(data=msgspec.to_builtins(live_message(row)))
 
     gate.open("jobs", Channel(JOBS, subscribe=listen))
-
-
-def _job_id(name: str) -> UUID | None:
-    """Only as we write it ourselves: two spellings would be two channels."""
-    try:
-        job_id = UUID(name)
-    except ValueError:
-        return None
-    return job_id if str(job_id) == name else None
 
 
 def _denied() -> Refused:

@@ -6,7 +6,7 @@
 * With a Centrifugo one sentinel tells for all, by lease; with a hub each tells its own listeners.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from shoal.beacon.ports import Beacon
 from shoal.brain.leases import Lease
 from shoal.jobs.chores import Chore
 from shoal.jobs.model import Said
-from shoal.jobs.rules import is_worth_saying
+from shoal.jobs.rules import is_worth_saying, job_of_channel
 from shoal.jobs.store import live_message, sql
 from shoal.ledger.connection import REPEATABLE
 from shoal.ledger.pool import Ledger
@@ -105,7 +105,8 @@ class LiveProgress(Chore):
         if began < self._look_at:
             return
         try:
-            self._watched.note(*_job_ids(await self._beacon.active("jobs")))
+            names = [channel.removeprefix("jobs:") for channel in await self._beacon.active("jobs")]
+            self._watched.note(*filter(None, map(job_of_channel, names)))
         except ShoalError as error:
             log.warning("not known who listens", error=error.message)
             self._watched.note(*self._watched.now())  # whoever did may still be there
@@ -145,7 +146,3 @@ class LiveProgress(Chore):
                 for job_id, message in news.items()
             ]
         )
-
-
-def _job_ids(channels: Iterable[str]) -> Iterable[UUID]:
-    return (UUID(channel.removeprefix("jobs:")) for channel in channels)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from uuid import UUID
 
 from shoal.jobs.model import Phase, RunningTask, Said
 from shoal.runtime.errors import Invalid
@@ -70,6 +71,17 @@ def in_utc(moment: datetime | None) -> datetime | None:
         f"{moment.isoformat()} is not a moment in time.",
         hint="Write it with its offset and before the year 10000, as in 2030-01-31T09:00:00Z.",
     )
+
+
+def job_of_channel(name: str) -> UUID | None:
+    """The job whose channel is ``jobs:<name>``. Only as we write it ourselves: two spellings would be two
+    channels.
+    """
+    try:
+        job_id = UUID(name)
+    except ValueError:
+        return None
+    return job_id if str(job_id) == name else None
 
 
 def is_worth_saying(message: JobMessage, said: Said | None, *, now: float) -> bool:

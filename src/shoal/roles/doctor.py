@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from shoal.beacon.centrifugo import Centrifugo, require_complete
+from shoal.beacon.settings import BeaconSettings
 from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
 from shoal.ledger.connection import connect
@@ -14,6 +16,7 @@ from shoal.local.binaries import postgres_binaries, postgres_major, valkey_binar
 from shoal.local.directory import DataDirectory, LocalSettings
 from shoal.roles.config import Given, read_attached_config
 from shoal.runtime.errors import ShoalError
+from shoal.runtime.metrics import new_registry
 from shoal.runtime.settings import Settings
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import open_vault
@@ -38,6 +41,7 @@ async def examine(given: Given) -> list[Finding]:
         ("database", _look_at_database),
         ("redis", _look_at_redis),
         ("vault", _look_at_vault),
+        ("beacon", _look_at_beacon),
     ):
         found.append(await _finding(part, look, settings))
     return found
@@ -88,6 +92,20 @@ async def _look_at_redis(settings: Settings) -> str:
         return f"{info.get('server_name', 'redis')} {info.get('valkey_version', info['redis_version'])}"
     finally:
         await brain.stop()
+
+
+async def _look_at_beacon(settings: Settings) -> str:
+    own = settings[BeaconSettings]
+    if not own.centrifugo_url:
+        return "the hub inside the sentinel" if own.centrifugo_token_secret else "none: no live messages"
+    require_complete(own)
+    centrifugo = Centrifugo(own, new_registry())
+    await centrifugo.start()
+    try:
+        await centrifugo.check()
+        return f"Centrifugo at {own.centrifugo_url}; clients connect to {own.client_url}"
+    finally:
+        await centrifugo.stop()
 
 
 async def _look_at_vault(settings: Settings) -> str:

@@ -16,7 +16,7 @@ from .site import Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-DENIED, UNKNOWN = 103, 102
+DENIED, UNKNOWN, THERE_ALREADY = 103, 102, 105
 
 
 async def start_job(ledger: Ledger, user: UUID) -> UUID:
@@ -74,6 +74,7 @@ async def test_a_node_is_brought_to_its_own_channel_and_hears_no_other(
     job = await start_job(shared_ledger, UUID(mine))  # as if a user had the id of the node
     async with listener(at.client_url, at.node_token(mine)) as one:
         assert await one.expect("server subscribed") == f"nodes:{mine}"
+        assert await refusal(one, f"nodes:{mine}") == THERE_ALREADY
         assert await refusal(one, f"nodes:{other}") == DENIED
         assert await refusal(one, "nodes:online") == DENIED
         assert await refusal(one, f"jobs:{job}") == DENIED

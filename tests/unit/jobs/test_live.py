@@ -1,11 +1,20 @@
 """When listeners of a job are told its state."""
 
+from uuid import UUID
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.jobs.model import Said
-from shoal.jobs.rules import SAY_AGAIN_S, TIMES_AN_END_IS_SAID, is_worth_saying
+from shoal.jobs.rules import SAY_AGAIN_S, TIMES_AN_END_IS_SAID, is_worth_saying, job_of_channel
 from shoal.wire.live import JobCancelled, JobCompleted, JobFailed, JobMessage, JobProgressed
+
+
+@given(job=st.uuids(), name=st.text(max_size=50))
+def test_a_job_has_one_channel_and_no_second_spelling_of_it(job: UUID, name: str) -> None:
+    assert job_of_channel(str(job)) == job
+    for spelling in (job.hex, job.urn, f"{{{job}}}", f" {job}", name):
+        assert job_of_channel(spelling) is None or str(job_of_channel(spelling)) == spelling
 
 
 def at_percent(percent: int) -> JobMessage:
