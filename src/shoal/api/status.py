@@ -1,12 +1,14 @@
 """``GET /status``: what can be reached, and how much is going on.
 
-The answer is 200 when everything that is configured can be reached and 503 when something cannot, with
-the same body, so that a load balancer needs to know nothing but the number. Everybody who asks while
+The answer is 200 when requests can be served and 503 when something they need cannot be reached, with the
+same body, so that a load balancer needs to know nothing but the number. A beacon that is away is degraded
+and still 200: live messages are hints, and all sentinels would be taken out at once. Everybody who asks while
 one look is under way shares it: asking often costs the database nothing.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import structlog
@@ -22,6 +24,13 @@ log = structlog.get_logger(__name__)
 ReadMetrics = Callable[[], Awaitable[StatusMetrics]]
 
 PARTS = ("redis", "centrifugo", "supabase", "vault")
+ONLY_HINTS = "centrifugo"
+
+
+@dataclass(frozen=True)
+class Look:
+    status: Status
+    can_serve: bool
 
 
 class StatusDesk:
@@ -30,20 +39,24 @@ class StatusDesk:
             raise ValueError(f"/status has no place for {sorted(unknown)}")
         self._checks = checks
         self._read_metrics = read_metrics
-        self._looking: asyncio.Task[Status] | None = None
+        self._looking: asyncio.Task[Look] | None = None
 
-    async def read(self) -> Status:
+    async def read(self) -> Look:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
         return await asyncio.shield(self._looking)
 
-    async def _look(self) -> Status:
+    async def _look(self) -> Look:
         states, metrics = await asyncio.gather(check_all(self._checks), self._metrics())
         parts: dict[str, PartState] = {name: states.get(name, "disabled") for name in PARTS}
         health: Literal["healthy", "degraded"] = "healthy"
         if metrics is None or "disconnected" in parts.values():
             health = "degraded"
-        return Status(status=health, metrics=metrics or StatusMetrics(), **parts)
+        needed = [state for name, state in parts.items() if name != ONLY_HINTS]
+        return Look(
+            Status(status=health, metrics=metrics or StatusMetrics(), **parts),
+            can_serve=metrics is not None and "disconnected" not in needed,
+        )
 
     async def _metrics(self) -> StatusMetrics | None:
         """None when they cannot be read; the page then shows zeros and is degraded."""
@@ -60,14 +73,15 @@ def status_handler(desk: StatusDesk) -> HTTPRouteHandler:
         "/status",
         http_method=[HttpMethod.GET, HttpMethod.HEAD],
         summary="Whether everything this process depends on can be reached",
-        description="The status is 503 instead of 200 when something is disconnected.",
+        description="The status is 503 instead of 200 when something is disconnected that requests need. "
+        "That is everything but the beacon, which carries hints alone.",
         tags=["Operation"],
         responses={
             503: ResponseSpec(Status, generate_examples=False, description="Something is disconnected")
         },
     )
     async def read_status() -> Response[Status]:
-        status = await desk.read()
-        return Response(status, status_code=200 if status.status == "healthy" else 503)
+        look = await desk.read()
+        return Response(look.status, status_code=200 if look.can_serve else 503)
 
     return read_status

@@ -80,6 +80,18 @@ async def test_degraded_when_something_is_away(ledger: Ledger, vault: Vault) -> 
     assert (answer.json()["redis"], answer.json()["supabase"]) == ("disconnected", "connected")
 
 
+async def test_a_beacon_that_is_away_takes_no_sentinel_out(ledger: Ledger, vault: Vault) -> None:
+    checks = {"centrifugo": unreachable, "supabase": ledger.check}
+    async with (
+        serve(ledger, vault, checks=checks) as api,
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        answer = await client.get(f"{api.url}/status")
+
+    assert answer.status_code == 200
+    assert (answer.json()["status"], answer.json()["centrifugo"]) == ("degraded", "disconnected")
+
+
 async def test_degraded_when_the_numbers_cannot_be_read(ledger: Ledger, vault: Vault) -> None:
     async with (
         serve(ledger, vault, read_metrics=no_metrics) as api,

@@ -1,4 +1,4 @@
-"""Sentinels as processes of their own, a Centrifugo, and a balancer between the two."""
+"""Sentinels as processes of their own, a Centrifugo, and a HAProxy between the two."""
 
 import asyncio
 import os
@@ -19,21 +19,20 @@ from shoal.beacon.settings import BeaconSettings
 from shoal.roles.up import free_port
 from tests.scenarios.processes import Launched
 from tests.support.centrifugo import Centrifugo
-from tests.support.wire import strung
+from tests.support.haproxy import HaProxy
 
 from .site import SECRETS, stand_alone
 
+READY_S = 20.0
 JWT_SECRET = "the jwt secret of a test, long enough"
 
 
 class Sentinel(Launched):
-    def __init__(self, name: str, folder: Path, settings: dict[str, str]) -> None:
-        self.port = free_port("127.0.0.1")
-        self.url = f"http://127.0.0.1:{self.port}"
+    def __init__(self, port: int, folder: Path, settings: dict[str, str]) -> None:
         given = {f"SHOAL_{name.upper()}": value for name, value in settings.items()}
         super().__init__(
-            ["sentinel", "--set", f"api_port={self.port}", "--data-dir", str(folder / "none")],
-            log_file=folder / f"{name}.log",
+            ["sentinel", "--set", f"api_port={port}", "--data-dir", str(folder / "none")],
+            log_file=folder / f"sentinel-{port}.log",
             environment=given,
             ready=b"ready",
         )
@@ -43,7 +42,7 @@ class Sentinel(Launched):
 class Field:
     sentinels: Sequence[Sentinel]
     url: str
-    """Of the balancer: whoever is alive answers, the first one if it can."""
+    """Of the balancer, which is also where Centrifugo asks."""
     centrifugo: Centrifugo | None = None
 
     def headers(self, user: UUID) -> dict[str, str]:
@@ -56,6 +55,12 @@ class Field:
         async with httpx.AsyncClient(trust_env=False) as client:
             answer = await client.request(method, f"{self.url}{path}", headers=self.headers(user))
             return dict(answer.json())
+
+    async def is_open(self) -> None:
+        """Return once the balancer has somebody to send requests to."""
+        async with asyncio.timeout(READY_S), httpx.AsyncClient(trust_env=False) as client:
+            while (await client.get(f"{self.url}/status")).status_code != 200:  # noqa: ASYNC110 - nobody tells us
+                await asyncio.sleep(0.05)
 
     async def beacon_token(self, user: UUID) -> tuple[str, str]:
         """Where to connect, and with what."""
@@ -114,32 +119,26 @@ async def field(
         "jwt_secret": JWT_SECRET,
         "centrifugo_token_secret": SECRETS.centrifugo_token_secret,
     }
-    members: list[Sentinel] = []
-
-    async def reach() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    ports = [free_port("127.0.0.1") for _ in range(sentinels)]
+    balancer = HaProxy(folder, ports)
+    centrifugo = _centrifugo(folder, balancer.url, redis_url) if with_centrifugo else None
+    if centrifugo is not None:
+        settings |= {
+            "centrifugo_url": centrifugo.url,
+            "centrifugo_api_key": SECRETS.centrifugo_api_key,
+            "centrifugo_proxy_secret": SECRETS.centrifugo_proxy_secret,
+        }
+    members = [Sentinel(port, folder, settings) for port in ports]
+    balancer.start()
+    try:
+        yield Field(members, balancer.url, centrifugo)
+    finally:
         for member in members:
             if member.is_alive:
-                return await asyncio.open_connection("127.0.0.1", member.port)
-        raise ConnectionRefusedError
-
-    async with strung(reach) as (_, near):
-        balancer = f"http://127.0.0.1:{near}"
-        centrifugo = _centrifugo(folder, balancer, redis_url) if with_centrifugo else None
+                await member.kill_group()
         if centrifugo is not None:
-            settings |= {
-                "centrifugo_url": centrifugo.url,
-                "centrifugo_api_key": SECRETS.centrifugo_api_key,
-                "centrifugo_proxy_secret": SECRETS.centrifugo_proxy_secret,
-            }
-        members += [Sentinel(f"sentinel-{number}", folder, settings) for number in range(sentinels)]
-        try:
-            yield Field(members, balancer, centrifugo)
-        finally:
-            for member in members:
-                if member.is_alive:
-                    await member.kill_group()
-            if centrifugo is not None:
-                centrifugo.stop()
+            centrifugo.stop()
+        balancer.stop()
 
 
 def _centrifugo(folder: Path, sentinel_url: str, redis_url: str) -> Centrifugo:

@@ -25,6 +25,7 @@ async def one_of_each(tmp_path: Path, database_url: str, redis_url: str) -> Asyn
         assert built.centrifugo is not None
         await built.centrifugo.start()
         await built.sentinels[0].start()
+        await built.is_open()
         yield built
 
 
@@ -42,6 +43,7 @@ async def hub_alone(tmp_path: Path, database_url: str, redis_url: str) -> AsyncI
         tmp_path, database_url=database_url, redis_url=redis_url, with_centrifugo=False
     ) as built:
         await built.sentinels[0].start()
+        await built.is_open()
         yield built
 
 
@@ -99,27 +101,33 @@ async def test_another_sentinel_goes_on_where_one_was_killed(two_sentinels: Fiel
     here, ann, bob = two_sentinels, uuid4(), uuid4()
     first, second = here.sentinels
     await first.start()
-    url, token = await here.beacon_token(ann)
+    await here.is_open()
+    url, anns = await here.beacon_token(ann)
+    _, bobs = await here.beacon_token(bob)
     async with (
-        work_for(ledger, ann) as work,
+        work_for(ledger, ann, tasks=20) as work,
+        work_for(ledger, bob, tasks=20) as anothers,
         work_for(ledger, ann, tasks=1) as later,
-        work_for(ledger, bob, tasks=1) as anothers,
-        listener(url, token) as one,
+        listener(url, anns) as one,
+        listener(url, bobs) as other,
     ):
         await one.listen(work.channel)
+        await other.listen(anothers.channel)
         await one.until(lambda data: data["percent"] == 0)  # the first one tells: it has the lease
         await second.start()
-        await first.kill_group()
-
-        await work.complete_one()
-        await state_after_return(one, 50)
-        await work.complete_one("done")
-        assert (await until_ended(one))["result"] == "done"
+        for number in range(20):
+            if number == 10:
+                await first.kill_group()
+            await work.complete_one(f"anns {number}")
+            await anothers.complete_one(f"bobs {number}")
+        assert (await until_ended(one))["result"] == "anns 19"
+        assert (await until_ended(other))["result"] == "bobs 19"
 
         # Who may listen is now asked of the other one, and its answers are the same.
-        await one.listen(later.channel)
+        await here.is_open()
         with pytest.raises(PermissionError):
             await one.listen(anothers.channel)
+        await one.listen(later.channel)
         await later.complete_one("done as well")
         assert (await until_ended(one))["result"] == "done as well"
 
