@@ -1,6 +1,5 @@
 """The routes of the jobs room."""
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -9,6 +8,7 @@ from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, Quer
 
 from shoal.api.identity import Caller
 from shoal.api.openapi import problems
+from shoal.jobs.rules import read_moment
 from shoal.jobs.service import Jobs
 from shoal.wire.jobs import (
     Cancel,
@@ -74,8 +74,10 @@ def jobs_router(jobs: Jobs, *, max_batch_bytes: int) -> Router:
         status: FromQuery[Status | None] = None,
         job_type: Annotated[str | None, QueryParameter(name="type", max_length=63)] = None,
         unique_key: Annotated[str | None, QueryParameter(name="uniqueKey", max_length=255)] = None,
-        created_from: Annotated[datetime | None, QueryParameter(name="createdFrom")] = None,
-        created_before: Annotated[datetime | None, QueryParameter(name="createdBefore")] = None,
+        created_from: Annotated[str | None, QueryParameter(name="createdFrom", format="date-time")] = None,
+        created_before: Annotated[
+            str | None, QueryParameter(name="createdBefore", format="date-time")
+        ] = None,
         cursor: Cursor = None,
         limit: Limit = 50,
     ) -> JobPage:
@@ -84,8 +86,8 @@ def jobs_router(jobs: Jobs, *, max_batch_bytes: int) -> Router:
             status=status,
             type=job_type,
             unique_key=unique_key,
-            created_from=created_from,
-            created_before=created_before,
+            created_from=read_moment(created_from),
+            created_before=read_moment(created_before),
             cursor=cursor,
             page_size=limit,
         )

@@ -5,6 +5,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
+import msgspec
+
 from shoal.jobs.model import Phase, RunningTask, Said
 from shoal.runtime.errors import Invalid
 from shoal.vault.names import is_content_type, is_filename
@@ -66,9 +68,23 @@ def in_utc(moment: datetime | None) -> datetime | None:
     with suppress(OverflowError):
         if moment.tzinfo is not None:
             return moment.astimezone(UTC)
-    raise Invalid(
+    raise _no_moment(moment.isoformat())
+
+
+def read_moment(text: str | None) -> datetime | None:
+    """A moment in a query, where numbers would otherwise be taken for seconds since 1970."""
+    if text is None:
+        return None
+    try:
+        return in_utc(msgspec.convert(text, datetime))
+    except msgspec.ValidationError as error:
+        raise _no_moment(text[:80]) from error
+
+
+def _no_moment(written: str) -> Invalid:
+    return Invalid(
         "invalid_moment",
-        f"{moment.isoformat()} is not a moment in time.",
+        f"{written} is not a moment in time.",
         hint="Write it with its offset and before the year 10000, as in 2030-01-31T09:00:00Z.",
     )
 
