@@ -18,6 +18,7 @@ from .pages import DOCS, FENCE, Example, all_examples, markdown_files, write_exa
 
 TUTORIAL = DOCS / "tutorial" / "first-job.md"
 PYTHON_EXAMPLES = [example for example in all_examples() if example.language == "python"]
+TEST_YOUR_JOBS = DOCS / "how-to" / "test-your-jobs.md"
 WRITE_A_TASK = DOCS / "how-to" / "write-a-task.md"
 
 
@@ -44,10 +45,11 @@ def test_an_example_that_is_a_file_of_the_repository_is_that_file(example: Examp
 
 @pytest.mark.parametrize("example", PYTHON_EXAMPLES, ids=identity_of)
 def test_a_python_example_runs(example: Example, tmp_path: Path) -> None:
-    file = tmp_path / Path(example.file).name
+    write_examples(example.page, tmp_path)  # it may import the others
+    file = tmp_path / example.file
     file.write_text(example.text, encoding="utf-8")
     run = subprocess.run(
-        [sys.executable, "-W", "error", file.name],
+        [sys.executable, "-W", "error", example.file],
         cwd=tmp_path,
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
@@ -63,6 +65,30 @@ def test_python_and_json_blocks_can_be_read(page: Path) -> None:
     for block in FENCE.finditer(page.read_text(encoding="utf-8")):
         if reader := readers.get(block["language"]):
             reader(block["text"])
+
+
+def test_the_tests_of_the_how_to_pass(tmp_path: Path) -> None:
+    write_examples(TEST_YOUR_JOBS, tmp_path)
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            str(tmp_path),
+            str(tmp_path),
+        ],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "4 passed" in run.stdout
 
 
 def test_the_job_of_the_tutorial_counts_words_and_writes_a_report(shoal: Shoal, tmp_path: Path) -> None:

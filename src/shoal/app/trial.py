@@ -1,4 +1,4 @@
-"""A job tried out in this very process: no server, no clock, no waiting. For the tests of its author.
+"""A job tried out in this very process: no server, and a clock of its own. For the tests of its author.
 
 ::
 
@@ -7,14 +7,16 @@
     assert trial.result == "Hello, Ada!"
     assert trial.artifacts["greeting.txt"] == b"Hello, Ada!\\n"
 
-Tasks run one after the other, in the order of the graph, with the attempts they declare and without
-the pauses in between; one that is snoozed runs again at once. Inputs and outputs go through JSON, as they
+Tasks run one after the other, in the order of the graph, with the attempts they declare. What waits (for
+its next attempt, or because it was snoozed) waits by the clock of the trial: ``try_job`` lets as much time
+pass as it takes, ``begin_job`` none, until ``advance`` is called. Inputs and outputs go through JSON, as they
 do on the way to a worker.
 """
 
 import asyncio
 import inspect
 import shutil
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +27,7 @@ import msgspec
 from shoal.app.artifact import Artifact
 from shoal.app.context import Context
 from shoal.app.declare import App
-from shoal.app.failures import PermanentFailure, Snooze
+from shoal.app.failures import PermanentFailure, RetryAfter, Snooze
 from shoal.app.graph import Graph, Step
 from shoal.app.task import Task
 from shoal.app.values import as_json, converted
@@ -33,36 +35,127 @@ from shoal.runtime.errors import Invalid
 
 Ended = Literal["complete", "failed", "cancelled"]
 
-MOST_SNOOZES = 100
+MOST_SNOOZES = 1000
+LONGEST_BACKOFF_S = 3600.0
 
 
 @dataclass
 class Trial:
-    """How a job went: per task its state, output, error and attempts; per artifact its bytes."""
+    """How a job goes: per task its state, output, error and attempts; per artifact its bytes.
 
+    ``clock`` is how many seconds have passed since the job was started. A pause between attempts is the
+    longest it can be on a worker, where up to half of it is taken off by chance.
+    """
+
+    app: App
     graph: Graph
-    status: Ended = "complete"
+    clock: float = 0.0
     states: dict[str, Ended] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     artifacts: dict[str, bytes] = field(default_factory=dict)
+    _due: dict[str, float] = field(default_factory=dict)
+    _snoozes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def status(self) -> Literal["processing", "complete", "failed"]:
+        if len(self.states) < len(self.graph.steps):
+            return "processing"
+        return "failed" if "failed" in self.states.values() else "complete"
 
     @property
     def result(self) -> Any:
         return self.outputs.get(self.graph.result or "")
 
+    @property
+    def waiting(self) -> dict[str, float]:
+        """The tasks that wait for their time, and in how many seconds it comes."""
+        return {name: due - self.clock for name, due in self._due.items()}
 
-def try_job(app: App, job_type: str, params: object = None) -> Trial:
-    """Plan the job and run its tasks. A job or graph that is not valid raises, as it is refused."""
-    trial = Trial(app.declared(job_type).plan(_through_json({} if params is None else params)))
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and run what is due on the way, when it is due."""
+        until = self.clock + seconds
+        self._run_what_is_due()
+        while self._due and min(self._due.values()) <= until:
+            self.clock = min(self._due.values())
+            self._run_what_is_due()
+        self.clock = until
+
+    def finish(self) -> None:
+        """Let as much time pass as it takes."""
+        self._run_what_is_due()
+        while self._due:
+            self.advance(min(self.waiting.values()))
+
+    def _run_what_is_due(self) -> None:
+        has_changed = True
+        while has_changed:
+            has_changed = False
+            for step in self.graph.steps:
+                if self._is_next(step):
+                    has_changed = True
+                    self._due.pop(step.name, None)
+                    ended = _end_without_running(self, step) or self._try(step)
+                    if ended is not None:
+                        self.states[step.name] = ended
+
+    def _is_next(self, step: Step) -> bool:
+        return (
+            step.name not in self.states
+            and all(need in self.states for need in step.needs)
+            and self._due.get(step.name, self.clock) <= self.clock
+        )
+
+    def _try(self, step: Step) -> Ended | None:
+        """One attempt; None when another one is to come."""
+        attempt = self.attempts.get(step.name, 0) + 1
+        try:
+            _attempt(self, step, self.app.tasks[step.task_type], attempt)
+        except Snooze as snooze:
+            self._snooze(step, snooze)
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever a task raises is its failure
+            self.attempts[step.name] = attempt
+            self.errors[step.name] = f"{type(error).__name__}: {error}"
+            if isinstance(error, PermanentFailure) or attempt == step.max_attempts:
+                return "failed"
+            self._due[step.name] = self.clock + _pause(step, attempt, error)
+            return None
+        self.attempts[step.name] = attempt
+        self.errors.pop(step.name, None)
+        return "complete"
+
+    def _snooze(self, step: Step, snooze: Snooze) -> None:
+        self._snoozes[step.name] += 1
+        if self._snoozes[step.name] > MOST_SNOOZES:
+            raise Invalid(
+                "snoozed_for_ever",
+                f"Task {step.name!r} was snoozed {self._snoozes[step.name]} times: {snooze}.",
+                hint="Let what it waits for be there.",
+            ) from snooze
+        self._due[step.name] = self.clock + snooze.seconds
+
+
+def begin_job(app: App, job_type: str, params: object = None, *, starts_in: float = 0.0) -> Trial:
+    """Plan the job, and run what can run before any time has passed; nothing does before ``starts_in``.
+
+    A job or graph that is not valid raises, as it is refused.
+    """
+    trial = Trial(app, app.declared(job_type).plan(_through_json({} if params is None else params)))
     for step in trial.graph.steps:
         if step.task_type not in app.tasks:
             raise Invalid("invalid_graph", f"The app declares no task {step.task_type!r}.")
-        ended = _end_without_running(trial, step)
-        trial.states[step.name] = ended or _run(trial, step, app.tasks[step.task_type])
-    if "failed" in trial.states.values():
-        trial.status = "failed"
+        if starts_in > 0 and not step.needs:
+            trial._due[step.name] = starts_in  # noqa: SLF001 - it is ours
+    trial.advance(0)
+    return trial
+
+
+def try_job(app: App, job_type: str, params: object = None) -> Trial:
+    """Plan the job and run it to its end."""
+    trial = begin_job(app, job_type, params)
+    trial.finish()
     return trial
 
 
@@ -76,30 +169,10 @@ def _end_without_running(trial: Trial, step: Step) -> Ended | None:
     return "failed" if failed and step.on_failure == "fail" else "cancelled"
 
 
-def _run(trial: Trial, step: Step, task: Task) -> Ended:
-    snoozes = 0
-    attempt = 1
-    while attempt <= step.max_attempts:
-        trial.attempts[step.name] = attempt
-        try:
-            _attempt(trial, step, task, attempt)
-        except Snooze as snooze:
-            snoozes += 1
-            if snoozes > MOST_SNOOZES:
-                raise Invalid(
-                    "snoozed_for_ever",
-                    f"Task {step.name!r} was snoozed {snoozes} times in a row: {snooze}.",
-                    hint="In a trial no time passes: let what it waits for be there.",
-                ) from snooze
-        except Exception as error:  # noqa: BLE001 - whatever a task raises is its failure
-            trial.errors[step.name] = f"{type(error).__name__}: {error}"
-            if isinstance(error, PermanentFailure):
-                break
-            attempt += 1
-        else:
-            trial.errors.pop(step.name, None)
-            return "complete"
-    return "failed"
+def _pause(step: Step, attempt: int, error: Exception) -> float:
+    if isinstance(error, RetryAfter):
+        return error.seconds
+    return min(step.backoff_s * 2.0 ** (attempt - 1), LONGEST_BACKOFF_S)
 
 
 def _attempt(trial: Trial, step: Step, task: Task, attempt: int) -> None:
