@@ -2,8 +2,23 @@
 
 from shoal.app.context import Context
 from shoal.app.declare import App
+from shoal.app.engine_trial import try_engine
 from shoal.app.failures import PermanentFailure, RetryAfter, Snooze
 from shoal.app.graph import Graph
+from shoal.app.iterations import Iterations
+from shoal.app.reducers import Bounds
 from shoal.app.trial import Trial, try_job
 
-__all__ = ["App", "Context", "Graph", "PermanentFailure", "RetryAfter", "Snooze", "Trial", "try_job"]
+__all__ = [
+    "App",
+    "Bounds",
+    "Context",
+    "Graph",
+    "Iterations",
+    "PermanentFailure",
+    "RetryAfter",
+    "Snooze",
+    "Trial",
+    "try_engine",
+    "try_job",
+]

@@ -1,8 +1,6 @@
-"""``App``, ``@app.task`` and ``@app.job``."""
+"""``App``, ``@app.task``, ``@app.job`` and ``@app.engine``."""
 
 import inspect
-import re
-import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,23 +9,31 @@ from uuid import UUID
 
 import msgspec
 
+from shoal.app.declarations import (
+    check_name,
+    check_parameters,
+    check_process,
+    check_range,
+    first_parameter,
+    schema_of_parameter,
+    second_parameter,
+)
+from shoal.app.engine import Engine, declared_engine
 from shoal.app.graph import Graph
+from shoal.app.reducers import Bounds, Reducer
 from shoal.app.starting import Connection, KeyOf, PlannedBy, Wishes, start_jobs
 from shoal.app.task import RunIn, Task
-from shoal.app.values import converted, schema_of
+from shoal.app.values import converted
 from shoal.runtime.errors import Invalid
 from shoal.wire.jobs import OnConflict
 
 MOST_RETRIES = 99
 LONGEST_S = 10 * 365 * 86400.0
 MOST_URGENT = 100
-LEAST_MEMORY_MB = 64  # about what Python and Shoal take for themselves
-MOST_MEMORY_MB = 1024 * 1024
-
-NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
 
 TaskFunction = TypeVar("TaskFunction", bound=Callable[..., Any])
 JobFunction = TypeVar("JobFunction", bound=Callable[..., Graph])
+EngineFunction = TypeVar("EngineFunction", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -74,13 +80,14 @@ class Job:
 
 
 class App:
-    """The tasks and jobs of one code base."""
+    """The tasks, jobs and engines of one code base."""
 
     def __init__(self) -> None:
         self.references: list[str] = []
         """Where it was imported from, as in ``examples.hello:app``, for processes that run its tasks."""
         self.tasks: dict[str, Task] = {}
         self.jobs: dict[str, Job] = {}
+        self.engines: dict[str, Engine] = {}
 
     def task(
         self,
@@ -102,17 +109,17 @@ class App:
           each attempt has a process for itself, which is killed when the attempt has to end. With
           ``memory_mb`` it may use that much memory.
         """
-        _check_name("task", type, self.tasks)
-        _check_range(type, "retries", retries, 0, MOST_RETRIES)
-        _check_range(type, "backoff", backoff, 0, LONGEST_S)
-        _check_range(type, "timeout", timeout or 1, 0, LONGEST_S)
-        _check_range(type, "priority", priority, -MOST_URGENT, MOST_URGENT)
-        _check_process(type, run_in, memory_mb)
+        check_name("task", type, self.tasks)
+        check_range(type, "retries", retries, 0, MOST_RETRIES)
+        check_range(type, "backoff", backoff, 0, LONGEST_S)
+        check_range(type, "timeout", timeout or 1, 0, LONGEST_S)
+        check_range(type, "priority", priority, -MOST_URGENT, MOST_URGENT)
+        check_process(type, run_in, memory_mb)
 
         def declare(function: TaskFunction) -> Task:
-            _check_parameters(type, function, at_least=1, at_most=2)
-            input_type = _second_parameter(function)
-            _schema_of_parameter(type, input_type)
+            check_parameters(type, function, at_least=1, at_most=2)
+            input_type = second_parameter(function)
+            schema_of_parameter(type, input_type)
             declared = Task(
                 type=type,
                 function=function,
@@ -143,16 +150,50 @@ class App:
 
         ``phases`` maps each phase to its share of the progress, in the order they are passed.
         """
-        _check_name("job", type, self.jobs)
+        check_name("job", type, self.jobs)
         for phase, share in (phases or {}).items():
-            _check_range(type, f"phase {phase}", share, 0, LONGEST_S)
+            check_range(type, f"phase {phase}", share, 0, LONGEST_S)
 
         def declare(function: JobFunction) -> Job:
-            _check_parameters(type, function, at_least=1, at_most=1)
-            params_type = _first_parameter(function)
-            schema = _schema_of_parameter(type, params_type)
+            check_parameters(type, function, at_least=1, at_most=1)
+            params_type = first_parameter(function)
+            schema = schema_of_parameter(type, params_type)
             declared = Job(type, function, params_type, version, phases or {}, schema)
             self.jobs[type] = declared
+            return declared
+
+        return declare
+
+    def engine(
+        self,
+        name: str,
+        *,
+        version: str,
+        reducer: Reducer,
+        batch: int = 10_000,
+        bounds: Bounds | None = None,
+        memory_mb: int | None = None,
+    ) -> Callable[[EngineFunction], Engine]:
+        """Declare an engine: ``function(config, iterations)``, which returns a value for each iteration.
+
+        * What it returns for an iteration depends on the config, the seed and the number of the iteration
+          alone: not on which others it is computed with, where, or when. A change of it is a new ``version``.
+        * It is called for at most ``batch`` iterations at a time, and can be stopped in between.
+        * ``bounds`` are what the numbers of the reducer ``moments`` lie between: 0 and ten million.
+        """
+        check_name("engine", name, self.engines)
+
+        def declare(function: EngineFunction) -> Engine:
+            declared = declared_engine(
+                name,
+                function,
+                version=version,
+                reducer=reducer,
+                batch=batch,
+                bounds=bounds or Bounds(),
+                memory_mb=memory_mb,
+            )
+            self.engines[name] = declared
             return declared
 
         return declare
@@ -226,76 +267,3 @@ class App:
             planned_by=planned_by,
         )
         return await start_jobs(known.type, known.plan, params, wishes, key_of=unique_key)
-
-
-def _check_name(kind: str, name: str, taken: Mapping[str, object]) -> None:
-    if not NAME.fullmatch(name):
-        raise Invalid(
-            "invalid_declaration",
-            f"{name!r} cannot be the name of a {kind}.",
-            hint="Use small letters, digits, '_', '.' and '-', beginning with a letter.",
-        )
-    if name in taken:
-        raise Invalid("invalid_declaration", f"The {kind} {name!r} is declared twice.")
-
-
-def _check_range(name: str, what: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:  # also refuses what is not a number
-        raise Invalid(
-            "invalid_declaration", f"{what} of {name} is {value}, not between {least:g} and {most:g}."
-        )
-
-
-def _check_process(name: str, run_in: str, memory_mb: int | None) -> None:
-    if run_in not in typing.get_args(RunIn):
-        raise Invalid(
-            "invalid_declaration",
-            f"{name} is to run in {run_in!r}.",
-            hint='There are "worker" and "process".',
-        )
-    if memory_mb is None:
-        return
-    _check_range(name, "memory_mb", memory_mb, LEAST_MEMORY_MB, MOST_MEMORY_MB)
-    if run_in != "process":
-        raise Invalid(
-            "invalid_declaration",
-            f"{name} has a memory limit, but runs in the process of the worker, next to others.",
-            hint='Give it a process of its own: run_in="process".',
-        )
-
-
-def _check_parameters(name: str, function: Callable[..., Any], *, at_least: int, at_most: int) -> None:
-    count = len(inspect.signature(function).parameters)
-    if not at_least <= count <= at_most:
-        raise Invalid(
-            "invalid_declaration",
-            f"The function of {name} takes {count} parameters.",
-            hint="A task takes its context and perhaps an input; a job takes its parameters.",
-        )
-
-
-def _schema_of_parameter(name: str, parameter: Any) -> dict[str, Any]:
-    try:
-        return schema_of(parameter)
-    except TypeError as error:
-        raise Invalid(
-            "invalid_declaration",
-            f"The parameter of {name} has a type that JSON values cannot become: {error}.",
-            hint="Use a msgspec struct, a dataclass, a pydantic model, or what these are made of.",
-        ) from error
-
-
-def _first_parameter(function: Callable[..., Any]) -> Any:
-    return _parameter(function, 0)
-
-
-def _second_parameter(function: Callable[..., Any]) -> Any:
-    return _parameter(function, 1)
-
-
-def _parameter(function: Callable[..., Any], index: int) -> Any:
-    """The annotation of a parameter; ``Any`` where it has none, None where there is no parameter."""
-    names = list(inspect.signature(function).parameters)
-    if len(names) <= index:
-        return None
-    return typing.get_type_hints(function).get(names[index], Any)
