@@ -23,7 +23,6 @@ import msgspec
 import structlog
 
 from shoal.local.directory import DataDirectory
-from shoal.local.durable import sync_directory
 from shoal.local.manifest import (
     MANIFEST,
     Manifest,
@@ -35,6 +34,7 @@ from shoal.local.manifest import (
 from shoal.local.postgres import EmbeddedPostgres
 from shoal.local.servers import servers_of
 from shoal.local.valkey import EmbeddedValkey
+from shoal.runtime.durable import sync_directory
 from shoal.runtime.errors import Conflict, Invalid, Unavailable
 
 log = structlog.get_logger(__name__)

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from shoal.local.durable import sync_directory
+from shoal.runtime.durable import sync_directory
 from shoal.runtime.errors import Invalid
 
 

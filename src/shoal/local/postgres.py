@@ -15,10 +15,10 @@ import asyncpg
 
 from shoal.local.account import postgres_account
 from shoal.local.binaries import postgres_binaries, postgres_major
-from shoal.local.durable import sync_directory
 from shoal.local.processes import Farewell
 from shoal.local.server import Answer, EmbeddedServer, environment
 from shoal.local.server_log import explain
+from shoal.runtime.durable import sync_directory
 from shoal.runtime.errors import Invalid, Unavailable
 
 DATABASE = "shoal"

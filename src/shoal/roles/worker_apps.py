@@ -24,6 +24,7 @@ def load_apps(references: Sequence[str], types: Sequence[str] = ()) -> App:
         app = load_app(reference)
         _join("task", joined.tasks, app.tasks, source, reference)
         _join("job", joined.jobs, app.jobs, source, reference)
+        _join("engine", joined.engines, app.engines, source, reference)
     return narrowed(joined, types) if types else joined
 
 

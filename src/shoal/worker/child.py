@@ -5,7 +5,6 @@ ever comes through the lifeline: it ends when the worker does, however that came
 """
 
 import asyncio
-import importlib
 import os
 import queue
 import socket
@@ -20,12 +19,13 @@ import msgspec
 
 from shoal.app.artifact import Artifact
 from shoal.app.context import Context
+from shoal.app.references import imported_apps
 from shoal.app.task import Task
 from shoal.app.task_log import TaskLog
 from shoal.ledger.text import storable
+from shoal.runtime.limits import die_with, limited_memory
 from shoal.runtime.logs import LogSettings, configure_logs
 from shoal.worker.arguments import arguments_of
-from shoal.worker.limits import die_with, limited_memory
 from shoal.worker.meaning import meaning_of
 from shoal.worker.messages import (
     Completed,
@@ -167,11 +167,9 @@ class RemoteLog(TaskLog):
 def find_task(run: Run) -> Task:
     """As the worker has found it: its apps were looked up from the same places."""
     sys.path[:] = run.paths
-    for reference in run.apps:
-        module, _, attribute = reference.partition(":")
-        tasks: dict[str, Task] = getattr(importlib.import_module(module), attribute).tasks
-        if run.task_type in tasks:
-            return tasks[run.task_type]
+    for app in imported_apps(run.apps):
+        if run.task_type in app.tasks:
+            return app.tasks[run.task_type]
     raise LookupError(f"none of the apps {', '.join(run.apps)} declares {run.task_type}")
 
 

@@ -1,22 +1,17 @@
 """Processes of tasks: made when one is needed, used again, killed when their task has to stop.
 
-They are spawned, never forked: nothing of the worker but two file descriptors gets into them. When the
-worker dies, also by kill -9, they die with it (``limits.py``).
+When the worker dies, also by kill -9, they die with it (``runtime.child_process``).
 """
 
 import asyncio
-import os
-import signal
-import socket
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from shoal.app.context import Context
 from shoal.app.task import Task
+from shoal.runtime.child_process import ChildProcess, start_child
 from shoal.runtime.errors import Unavailable
 from shoal.worker.meaning import Foretold
 from shoal.worker.messages import (
@@ -99,21 +94,12 @@ class Processes:
 
 
 class TaskProcess:
-    def __init__(
-        self,
-        process: "subprocess.Popen[bytes]",
-        lifeline: BinaryIO,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    def __init__(self, process: ChildProcess) -> None:
         self._process = process
-        self._lifeline = lifeline
-        self._reader = reader
-        self._writer = writer
 
     @property
     def is_alive(self) -> bool:
-        return self._process.poll() is None
+        return self._process.is_alive
 
     async def run(self, run: Run, context: Context) -> Completed | Failed:
         """Pass on what the task says until it has ended."""
@@ -135,44 +121,21 @@ class TaskProcess:
 
     def kill(self) -> None:
         """With all that its task has started. Doing it twice does no harm."""
-        with suppress(ProcessLookupError, PermissionError):  # macOS: what has ended may not be killed
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._lifeline.close()
-        self._writer.transport.abort()
+        self._process.kill()
 
     def _say(self, message: FromWorker) -> None:
-        self._writer.write(line_of(message))
+        self._process.say(line_of(message))
 
     async def _hear(self) -> FromTask:
-        line = b""
-        with suppress(ConnectionError):
-            line = await self._reader.readline()
-        if not line.endswith(b"\n"):
-            raise await self._death()
+        line = await self._process.hear()
+        if line is None:
+            how = await self._process.death()
+            raise Unavailable("task_process_died", f"The process of the task {how}.")
         return from_task(line)
-
-    async def _death(self) -> Unavailable:
-        code = await asyncio.to_thread(self._process.wait)
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        return Unavailable("task_process_died", f"The process of the task {how}.")
 
 
 async def start_process() -> TaskProcess:
-    ours, theirs = socket.socketpair()
-    reader, writer = await asyncio.open_connection(sock=ours, limit=LONGEST_LINE)
-    ends, lifeline = os.pipe()
-    try:
-        process = subprocess.Popen(  # noqa: ASYNC220 - nothing waits for it here
-            [sys.executable, "-m", "shoal.worker.child", str(theirs.fileno()), str(ends)],
-            stdin=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(), ends),
-            start_new_session=True,
-        )
-    finally:
-        theirs.close()
-        os.close(ends)
-    return TaskProcess(process, os.fdopen(lifeline, "wb"), reader, writer)
+    return TaskProcess(await start_child("shoal.worker.child", longest_line=LONGEST_LINE))
 
 
 def _pass_on(message: Progressed | Logged | Made, context: Context) -> None:

@@ -132,7 +132,7 @@ async def test_one_that_needs_too_much_memory_fails_for_good(workshop: Workshop)
         after = await workshop.start("where", input={})
         assert (await workshop.ended(after))["status"] == "complete"
     row = await workshop.task(greedy)
-    assert row["error"].startswith("memory_limit_exceeded: The task needs more than the 200 MB it may use.")
+    assert row["error"].startswith("memory_limit_exceeded: It needs more than the 200 MB it may use.")
     assert row["attempts"] == 1
 
 

@@ -49,7 +49,7 @@ def limited_memory(megabytes: int | None) -> Iterator[None]:
     except MemoryError as error:
         raise TooLarge(
             "memory_limit_exceeded",
-            f"The task needs more than the {megabytes} MB it may use.",
+            f"It needs more than the {megabytes} MB it may use.",
             hint="Give it a higher memory_mb, or less to do at a time.",
         ) from error
     finally:
