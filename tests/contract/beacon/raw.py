@@ -46,12 +46,15 @@ class RawClient:
         return await self.ended() in (DisconnectCode.SLOW, DisconnectCode.WRITE_ERROR, NO_CLOSE)
 
     async def hear(self, *, deadline_s: float = DEADLINE_S) -> dict[str, Any]:
-        """The next message, be it alone in its frame or not."""
-        if not self._heard:
-            async with asyncio.timeout(deadline_s):
-                frame = await self._socket.recv()
-            self._heard += [json.loads(line) for line in str(frame).split("\n")]
-        return self._heard.pop(0)
+        """The next message, be it alone in its frame or not. Pings come at any time, and are answered."""
+        async with asyncio.timeout(deadline_s):
+            while True:
+                if not self._heard:
+                    frame = await self._socket.recv()
+                    self._heard += [json.loads(line) for line in str(frame).split("\n")]
+                if message := self._heard.pop(0):
+                    return message
+                await self.send(PING)
 
     async def connect(self, token: str) -> dict[str, Any]:
         await self.say({"id": 1, "connect": {"token": token}})
@@ -59,12 +62,13 @@ class RawClient:
         result: dict[str, Any] = reply["connect"]
         return result
 
-    async def ended(self, *, answers_pings: bool = False) -> int:
+    async def ended(self, *, answers_pings: bool = True) -> int:
         """Read to the end; the code of the end."""
         async with asyncio.timeout(DEADLINE_S):
             try:
                 while True:
-                    if await self._socket.recv() == PING and answers_pings:
+                    frame = await self._socket.recv()
+                    if answers_pings and PING in str(frame).split("\n"):
                         await self._socket.send(PING)
             except ConnectionClosed as closed:
                 return closed.rcvd.code if closed.rcvd else NO_CLOSE

@@ -89,7 +89,7 @@ async def test_who_answers_no_ping_is_gone(stage: Stage, dial: Dial) -> None:
     client = await dial()
     await client.connect(stage.token(stage.name("user")))
 
-    assert await client.ended() == DisconnectCode.NO_PONG
+    assert await client.ended(answers_pings=False) == DisconnectCode.NO_PONG
 
 
 async def test_a_message_over_the_limit_ends_the_connection(stage: Stage, dial: Dial) -> None:
@@ -138,12 +138,29 @@ async def test_a_message_without_a_reply_is_not_available(stage: Stage, dial: Di
     assert await client.ended() == DisconnectCode.NOT_AVAILABLE
 
 
+async def test_an_error_says_whether_it_passes_by_itself(stage: Stage, dial: Dial) -> None:
+    client = await dial()
+    await client.connect(stage.token(stage.name("user")))
+
+    errors = []
+    asked = [("fail", {}), ("refuse", {"code": 1404}), ("refuse", {"code": 1404, "temporary": True})]
+    for number, (method, data) in enumerate(asked, start=2):
+        await client.say({"id": number, "rpc": {"method": method, "data": data}})
+        errors.append((await client.hear())["error"])
+
+    assert [(error["code"], error.get("temporary", False)) for error in errors] == [
+        (100, True),
+        (1404, False),
+        (1404, True),
+    ]
+
+
 async def test_a_token_that_is_not_renewed_ends_the_connection(stage: Stage, dial: Dial) -> None:
     client = await dial()
     result = await client.connect(stage.token(stage.name("user"), seconds=1.9))
 
     assert result["ttl"] in (1, 2)
-    assert await client.ended(answers_pings=True) == DisconnectCode.EXPIRED
+    assert await client.ended() == DisconnectCode.EXPIRED
 
 
 @pytest.mark.parametrize(
@@ -183,13 +200,10 @@ async def test_who_does_not_read_is_cut_and_nobody_else_waits(stage: Stage, dial
 
     publishing = asyncio.create_task(publish())
     for _ in range(count):
-        while "push" not in (message := await reader.hear()):
-            await reader.say(message)  # a ping
+        assert "push" in await reader.hear()
     await publishing
     await reader.say({"id": 3, "rpc": {"method": "echo"}})
-    while (message := await reader.hear()) == {}:
-        await reader.say(message)
-    assert message["id"] == 3
+    assert (await reader.hear())["id"] == 3
 
     assert await sleeper.is_cut(), "ten megabytes wait for a client that does not read"
 
@@ -209,15 +223,10 @@ async def test_five_hundred_idle_clients_are_kept_and_reached(stage: Stage, dial
     for _ in range(count // 50):
         clients += await asyncio.gather(*(arrive() for _ in range(50)))
 
-    async def wait_for_news(client: RawClient) -> None:
-        while "push" not in (message := await client.hear()):
-            await client.say(message)
-
-    waiting = [asyncio.create_task(wait_for_news(client)) for client in clients]
+    waiting = [asyncio.create_task(client.hear()) for client in clients]
     await asyncio.sleep(2.5)  # each has been pinged
     await stage.publish(channel, "news")
-    async with asyncio.timeout(8):
-        await asyncio.gather(*waiting)
+    assert all("push" in message for message in await asyncio.gather(*waiting))
 
 
 async def test_a_page_from_elsewhere_may_not_connect(stage: Stage) -> None:
