@@ -1,7 +1,8 @@
 """The metrics of a worker process, read as Prometheus reads them."""
 
+import random
 import socket
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 
 import httpx
 import pytest
@@ -15,8 +16,8 @@ pytestmark = pytest.mark.newest_servers
 
 
 class Port:
-    def __init__(self) -> None:
-        self.number = free_port("127.0.0.1")
+    def __init__(self, number: int | None = None) -> None:
+        self.number = number or free_port("127.0.0.1")
 
     async def value(self, name: str, **labels: str) -> float:
         async with httpx.AsyncClient(trust_env=False) as client:
@@ -37,6 +38,16 @@ class Port:
         await until(does)
 
 
+def two_free_ports_in_a_row() -> tuple[Port, Port]:
+    """Below those that the system gives to connections: one of those would soon have the second."""
+    for number in random.sample(range(20_000, 32_000), 100):
+        with suppress(OSError), ExitStack() as taken:
+            for port in (number, number + 1):
+                taken.enter_context(closing(socket.create_server(("127.0.0.1", port))))
+            return Port(number), Port(number + 1)
+    raise AssertionError("no two ports in a row are free")
+
+
 async def test_what_a_worker_does_can_be_read_from_its_port(field: Field) -> None:
     port = Port()
     worker = await field.worker(worker_metrics_port=port.number)
@@ -55,8 +66,7 @@ async def test_what_a_worker_does_can_be_read_from_its_port(field: Field) -> Non
 
 
 async def test_processes_under_one_parent_take_one_port_each(field: Field) -> None:
-    first, second = Port(), Port()
-    second.number = first.number + 1
+    first, second = two_free_ports_in_a_row()
     parent = field.command(
         "run", f"{APPS}:one", "--processes", "2", "--concurrency", "1", worker_metrics_port=first.number
     )
