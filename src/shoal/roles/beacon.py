@@ -20,6 +20,7 @@ from shoal.beacon.centrifugo import Centrifugo, require_complete
 from shoal.beacon.configuration import RedisServer, configuration, environment
 from shoal.beacon.gate import Gate
 from shoal.beacon.hub.hub import Hub
+from shoal.beacon.hub.measures import HubMeasures
 from shoal.beacon.hub.socket import HubSocket
 from shoal.beacon.settings import BeaconSettings
 from shoal.beacon.tokens import ConnectionTokens
@@ -82,6 +83,7 @@ def beacon_side(
         side.open_handlers.append(proxy_router(gate, tokens, own.centrifugo_proxy_secret))
     else:
         hub = Hub(gate, tokens, clock)
+        registry.register(HubMeasures(hub))
         side.checks["centrifugo"] = hub.check
         side.parts += [hub, tell(hub)]
         side.open_socket = partial(HubSocket, hub, api.cors_allowed_origins)

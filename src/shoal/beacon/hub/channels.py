@@ -136,6 +136,10 @@ class Channels:
             name for name, channel in self._channels.items() if channel.listeners and name.startswith(prefix)
         ]
 
+    @property
+    def subscriptions(self) -> int:
+        return sum(len(channel.listeners) for channel in self._channels.values())
+
     def forget_idle(self, now: float) -> None:
         for name in [name for name, channel in self._channels.items() if channel.is_idle(now)]:
             del self._channels[name]

@@ -69,10 +69,16 @@ class Hub(Part):
         self._deciding: set[asyncio.Task[None]] = set()
         self._burst = 0
         self._stopping = asyncio.Event()
+        self.published = 0
+        """Messages that channels took, since the start."""
 
     @property
     def connections(self) -> int:
         return len(self._sockets)
+
+    @property
+    def subscriptions(self) -> int:
+        return self._channels.subscriptions
 
     async def run(self) -> None:
         forget_at = 0.0
@@ -102,6 +108,7 @@ class Hub(Part):
         except Refused as refused:
             log.warning("nothing was published", channel=channel, why=refused.message)
             return False
+        self.published += 1
         self._burst += found.publish(replies.encode(data), self._clock.monotonic())
         if self._burst >= LARGEST_BURST:
             self._burst = 0
