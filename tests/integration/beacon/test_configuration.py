@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from shoal.beacon.gate import Gate
+from shoal.beacon.hub.limits import Limits
 from shoal.beacon.namespaces import NAMESPACES
 from shoal.beacon.nodes import open_nodes
 from shoal.jobs.channel import open_jobs
@@ -74,6 +75,15 @@ def test_connect_and_refresh_are_asked_only_where_that_was_wanted() -> None:
     assert "proxy" not in written(settings())["client"]
     proxies = written(settings(), is_connect_asked=True)["client"]["proxy"]
     assert [proxy["enabled"] for proxy in proxies.values()] == [True, True]
+
+
+def test_no_call_takes_longer_than_a_client_may_take_to_answer_a_ping() -> None:
+    """Nor does an answer wait behind a call: one client's commands are decided side by side."""
+    found = written(settings(), is_connect_asked=True)
+    proxies = [*found["client"]["proxy"].values(), *found["channel"]["proxy"].values(), found["rpc"]["proxy"]]
+    assert len(proxies) == 5
+    assert all(float(proxy["timeout"].removesuffix("s")) < Limits().pong_timeout_s for proxy in proxies)
+    assert found["client"]["concurrency"] > 1
 
 
 def test_what_is_not_said_follows_from_our_own_settings() -> None:
