@@ -21,6 +21,7 @@ from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
+from shoal.local.valkey import EmbeddedValkey
 from tests.support.generations import (
     POSTGRES_GENERATIONS,
     VALKEY_GENERATIONS,
@@ -100,8 +101,14 @@ async def shared_ledger(newest_postgres: PostgresServer) -> AsyncIterator[Ledger
 
 
 @pytest.fixture
-async def valkey_url(servers: Servers, valkey_generation: str) -> str:
-    url = servers.valkey(valkey_generation).url
+def valkey_server(servers: Servers, valkey_generation: str) -> EmbeddedValkey:
+    """Shared with other tests; it is started here, outside of the test's event loop."""
+    return servers.valkey(valkey_generation)
+
+
+@pytest.fixture
+async def valkey_url(valkey_server: EmbeddedValkey) -> str:
+    url = valkey_server.url
     async with Redis.from_url(url) as client:
         await client.flushall()
         await client.script_flush()

@@ -38,6 +38,11 @@ The header of a script
         -- returns: what comes back
         -- touches: accepted
 
+    A further line ``-- uses: clock, plans`` puts the code of ``parts/clock.lua`` and ``parts/plans.lua``
+    before the script's own: what several scripts of a room must do alike is written once.
+
     A last name that ends in ``...`` takes a list of any length. ``none`` stands for no keys, no
-    args, or nothing touched. ``touches`` names the keys it may change.
+    args, or nothing touched. ``touches`` names the keys it may change. A script that
+    finds its keys in what it reads (the brain is one server, never a cluster) declares none, and its
+    parts name them.
 """

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from shoal.runtime.errors import Invalid
 
 FIELDS = ("keys", "args", "returns", "touches")
+PARTS = "uses"
 NONE = "none"
 TAIL = "..."
 
@@ -47,6 +48,7 @@ class Header:
     args: Names
     returns: str
     touches: tuple[str, ...]
+    uses: tuple[str, ...] = ()
 
 
 def read_header(name: str, source: str) -> Header:
@@ -55,7 +57,7 @@ def read_header(name: str, source: str) -> Header:
     for field in (name, *FIELDS):
         if not fields.get(field):
             raise _wrong(name, f"its header has no line '-- {field}: …'")
-    if unknown := [field for field in fields if field not in (name, *FIELDS)]:
+    if unknown := [field for field in fields if field not in (name, *FIELDS, PARTS)]:
         raise _wrong(name, f"its header has an unknown line '{unknown[0]}:'")
     keys = _names(name, "keys", fields["keys"])
     touches = _names(name, "touches", fields["touches"]).all
@@ -67,6 +69,7 @@ def read_header(name: str, source: str) -> Header:
         args=_names(name, "args", fields["args"]),
         returns=fields["returns"],
         touches=touches,
+        uses=_names(name, PARTS, fields.get(PARTS, NONE)).all,
     )
     uses = list(_uses(source))
     _hold_to(name, "KEYS", header.keys, uses)

@@ -4,6 +4,8 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
+from itertools import takewhile
 from typing import Any
 
 from redis.asyncio import Redis
@@ -11,6 +13,7 @@ from redis.asyncio.client import Pipeline
 from redis.exceptions import NoScriptError
 
 from shoal.brain.headers import Header, Names, read_header
+from shoal.runtime.errors import Invalid
 
 Word = str | bytes | int | float
 Words = Mapping[str, Word | Sequence[Word]]
@@ -75,18 +78,42 @@ class Scripts:
 
 
 def load_scripts(package: str, folder: str = "lua") -> Scripts:
-    """Every ``*.lua`` in ``folder`` of ``package``; a file with a bad header is refused."""
+    """Every ``*.lua`` in ``folder`` of ``package``; a file with a bad header is refused.
+
+    What several scripts share lies in ``parts`` below it: a header's ``uses`` names the parts whose code
+    comes before the script's own.
+    """
     found = resources.files(package).joinpath(folder)
+    parts = _sources(found.joinpath("parts"))
     return Scripts(
         package,
-        {
-            file.name.removesuffix(".lua"): Script(
-                file.name.removesuffix(".lua"), file.read_text(encoding="utf-8")
-            )
-            for file in found.iterdir()
-            if file.name.endswith(".lua")
-        },
+        {name: Script(name, _with_parts(name, source, parts)) for name, source in _sources(found).items()},
     )
+
+
+def _sources(folder: Traversable) -> dict[str, str]:
+    if not folder.is_dir():
+        return {}
+    return {
+        file.name.removesuffix(".lua"): file.read_text(encoding="utf-8")
+        for file in folder.iterdir()
+        if file.name.endswith(".lua")
+    }
+
+
+def _with_parts(name: str, source: str, parts: Mapping[str, str]) -> str:
+    uses = read_header(name, source).uses
+    if missing := [part for part in uses if part not in parts]:
+        raise Invalid(
+            "invalid_script",
+            f"The script {name}.lua cannot be loaded: it uses the part '{missing[0]}', which is not there.",
+            hint=f"Put {missing[0]}.lua into the folder parts beside it.",
+        )
+    if not uses:
+        return source
+    lines = source.splitlines(keepends=True)
+    header = list(takewhile(lambda line: line.startswith("--"), lines))
+    return "\n".join(["".join(header), *(parts[part] for part in uses), "".join(lines[len(header) :])])
 
 
 def _in_order(script: str, kind: str, names: Names, given: Words) -> list[Word]:

@@ -7,6 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from shoal.brain.scripts import Script, Scripts, Words, load_scripts
+from shoal.runtime.errors import Invalid
 
 from .valkey_server import ValkeyServer
 
@@ -135,3 +136,40 @@ async def test_numbers_keep_all_their_digits_on_the_way(client: Redis) -> None:
     )
     assert float(await echo(client, args={"number": 0.1 + 0.2})) == 0.1 + 0.2
     assert int(await echo(client, args={"number": 2**62 + 1})) == 2**62 + 1
+
+
+DOUBLE = """\
+-- double: twice the amount
+-- keys: none
+-- args: amount
+-- returns: the double
+-- touches: none
+-- uses: twice
+return twice(ARGV[1])
+"""
+
+
+def _folder(package: Path, *, part: str) -> None:
+    (package / "lua" / "parts").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "lua" / "double.lua").write_text(DOUBLE)
+    (package / "lua" / "parts" / f"{part}.lua").write_text(
+        "-- twice: said once\nlocal function twice(n) return n * 2 end\n"
+    )
+
+
+async def test_a_script_uses_the_parts_it_names(
+    client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _folder(tmp_path / "room_with_parts", part="twice")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    scripts = load_scripts("room_with_parts")
+    assert await scripts.double(client, args={"amount": 21}) == 42
+    assert dir(scripts) == ["double"]
+
+
+def test_a_part_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _folder(tmp_path / "room_without_a_part", part="thrice")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(Invalid, match="uses the part 'twice'"):
+        load_scripts("room_without_a_part")

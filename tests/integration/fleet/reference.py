@@ -1,0 +1,268 @@
+"""What the brain of the fleet must do, in plain Python: small enough to be seen to be right.
+
+Nothing is counted that can be looked at: a backlog is the length of what a node holds, an owner's share is
+what is held of their plans, a plan waits when it has work.
+"""
+
+from dataclasses import dataclass, field
+
+from shoal.fleet.model import Attempt, Moments, NodeRights, Plan
+from shoal.fleet.rules import Fold
+
+
+@dataclass
+class Chunk:
+    """A held chunk: how many attempts there were, and who holds which."""
+
+    attempts: int
+    holders: list[tuple[int, str]]
+
+    def held_by(self, node: str) -> bool:
+        return any(holder == node for _, holder in self.holders)
+
+
+@dataclass
+class ModelPlan:
+    plan: Plan
+    cursor: int = 0
+    done: set[int] = field(default_factory=set)
+    retry: dict[int, int] = field(default_factory=dict)
+    spare: dict[int, int] = field(default_factory=dict)
+    held: dict[int, Chunk] = field(default_factory=dict)
+    fold: Fold = field(default_factory=Fold)
+    poisoned: int | None = None
+
+    @property
+    def full(self) -> bool:
+        return len(self.done) == self.plan.total
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has work to hand out."""
+        return self.poisoned is None and bool(self.cursor < self.plan.total or self.retry or self.spare)
+
+
+@dataclass
+class ModelNode:
+    rights: NodeRights
+    depth: int
+    fresh: bool = True
+    silent: bool = False
+    chunks: set[Attempt] = field(default_factory=set)
+
+    @property
+    def room(self) -> int:
+        if self.rights.paused:
+            return 0
+        return max(0, min(self.rights.limit, self.depth) - len(self.chunks))
+
+
+@dataclass
+class Model:
+    plans: dict[str, ModelPlan] = field(default_factory=dict)
+    nodes: dict[str, ModelNode] = field(default_factory=dict)
+    guilds: dict[str, set[str]] = field(default_factory=dict)
+    revoked: set[str] = field(default_factory=set)
+
+    # Who may serve whom
+
+    def pools(self, plan: Plan) -> set[str]:
+        grants = {f"owner:{plan.owner}"}
+        if plan.audience != "own":
+            grants |= {f"user:{plan.owner}"} | {f"discord:{one}" for one in self.guilds.get(plan.owner, ())}
+        if plan.audience == "public":
+            grants.add("public")
+        return {f"{grant}|{plan.engine}" for grant in grants}
+
+    def may_serve(self, node: ModelNode, plan: Plan) -> bool:
+        return bool(self.pools(plan) & set(node.rights.pools))
+
+    # Plans
+
+    def open(self, plan: Plan, guilds: set[str]) -> str:
+        if known := self.plans.get(plan.task):
+            return "EXISTS" if known.plan.token == plan.token else "OTHER_TOKEN"
+        if not any(one.plan.owner == plan.owner for one in self.plans.values()):
+            self.guilds[plan.owner] = set(guilds)
+        self.plans[plan.task] = ModelPlan(plan)
+        return "OK"
+
+    def drop(self, task: str, token: str) -> set[tuple[str, str]]:
+        plan = self.plans.get(task)
+        if plan is None or token not in ("", plan.plan.token):
+            return set()
+        freed = {
+            (node, str(Attempt(task, index, attempt)))
+            for index, chunk in plan.held.items()
+            for attempt, node in chunk.holders
+        }
+        for node in self.nodes.values():
+            node.chunks = {one for one in node.chunks if one.task != task}
+        del self.plans[task]
+        if not any(one.plan.owner == plan.plan.owner for one in self.plans.values()):
+            del self.guilds[plan.plan.owner]
+        return freed
+
+    def change_grants(self, owner: str, guilds: set[str]) -> set[tuple[str, str]]:
+        if owner not in self.guilds:
+            return set()
+        self.guilds[owner] = set(guilds)
+        return {
+            (node.rights.node, str(one))
+            for node in self.nodes.values()
+            for one in self._lose_what_it_may_not(node)
+        }
+
+    def spare_chunks(self, task: str, most: int) -> int:
+        plan = self.plans[task]
+        if plan.poisoned is not None or plan.cursor < plan.plan.total or plan.retry or len(plan.held) > most:
+            return 0
+        for index, chunk in plan.held.items():
+            if len(chunk.holders) == 1 and chunk.attempts < plan.plan.most_attempts:
+                plan.spare[index] = chunk.attempts
+        return len(plan.spare)
+
+    # Nodes
+
+    def admit(self, rights: NodeRights, present: bool) -> str | set[str]:
+        if rights.node in self.revoked:
+            return "REVOKED"
+        node = self.nodes.get(rights.node)
+        if node is None:
+            if not present:
+                return "ABSENT"
+            node = self.nodes[rights.node] = ModelNode(rights, rights.depth)
+        node.rights = rights
+        if present:
+            node.fresh, node.silent = True, False
+        return {str(one) for one in self._lose_what_it_may_not(node)}
+
+    def heartbeat(self, node_id: str, depth: int, stalled: set[Attempt]) -> set[str] | None:
+        node = self.nodes.get(node_id)
+        if node is None:
+            return None
+        node.fresh, node.silent, node.depth = True, False, depth
+        lost = node.chunks & stalled
+        for one in lost:
+            self._take_back(one, node_id)
+        return {str(one) for one in lost}
+
+    def revoke(self, node_id: str) -> int:
+        self.revoked.add(node_id)
+        return self._forget(node_id) if node_id in self.nodes else 0
+
+    def reclaim(self) -> dict[str, int]:
+        silent = [one for one, node in self.nodes.items() if node.silent]
+        return {one: self._forget(one) for one in silent}
+
+    def _forget(self, node_id: str) -> int:
+        chunks = set(self.nodes[node_id].chunks)
+        for one in chunks:
+            self._take_back(one, node_id)
+        del self.nodes[node_id]
+        return len(chunks)
+
+    def _lose_what_it_may_not(self, node: ModelNode) -> set[Attempt]:
+        lost = {one for one in node.chunks if not self.may_serve(node, self.plans[one.task].plan)}
+        for one in lost:
+            self._take_back(one, node.rights.node)
+        return lost
+
+    # Chunks
+
+    def running(self, owner: str) -> int:
+        return sum(
+            len(chunk.holders)
+            for plan in self.plans.values()
+            if plan.plan.owner == owner
+            for chunk in plan.held.values()
+        )
+
+    def fill(self, node_id: str, most: int) -> list[str]:
+        """What a node gets: the owner with the least held first, of one owner the older plan."""
+        node = self.nodes.get(node_id)
+        given: list[str] = []
+        while node and node.fresh and node.room and len(given) < most and (one := self._next(node)):
+            given.append(str(one))
+        return given
+
+    def select(self, task: str, most: int) -> list[tuple[str, str]]:
+        """What goes to the least loaded nodes while the plan waits."""
+        given: list[tuple[str, str]] = []
+        passed: set[str] = set()
+        while len(given) < most and (plan := self.plans.get(task)) and plan.waits:
+            able = [
+                (len(node.chunks), node_id)
+                for node_id, node in self.nodes.items()
+                if node_id not in passed and node.fresh and node.room and self.may_serve(node, plan.plan)
+            ]
+            if not able:
+                break
+            node_id = min(able)[1]
+            if one := self._next(self.nodes[node_id]):
+                given.append((node_id, str(one)))
+            else:
+                passed.add(node_id)
+        return given
+
+    def complete(self, node_id: str, one: Attempt, part: Moments) -> tuple[str, set[tuple[str, str]]]:
+        """The verdict, and who held the chunk."""
+        plan = self.plans.get(one.task)
+        if node_id not in self.nodes:
+            return "UNKNOWN_NODE", set()
+        if plan is None or plan.poisoned is not None or one.index >= plan.plan.total:
+            return "NOT_FOUND", set()
+        chunk = plan.held.get(one.index)
+        if chunk is None or (one.attempt, node_id) not in chunk.holders:
+            return ("ALREADY_COMPLETED" if one.index in plan.done else "WRONG_NODE"), set()
+        plan.done.add(one.index)
+        plan.fold.add(part)
+        freed = set()
+        for attempt, holder in chunk.holders:
+            held = Attempt(one.task, one.index, attempt)
+            self.nodes[holder].chunks.remove(held)
+            freed.add((holder, str(held)))
+        del plan.held[one.index]
+        plan.spare.pop(one.index, None)
+        return "OK", freed
+
+    def _next(self, node: ModelNode) -> Attempt | None:
+        able = [one for one in self.plans.values() if one.waits and self.may_serve(node, one.plan)]
+        able.sort(key=lambda one: (self.running(one.plan.owner), one.plan.order, one.plan.task))
+        for plan in able:
+            if taken := self._take(plan, node.rights.node):
+                index, chunk = taken
+                chunk.attempts += 1
+                chunk.holders.append((chunk.attempts, node.rights.node))
+                plan.held[index] = chunk
+                attempt = Attempt(plan.plan.task, index, chunk.attempts)
+                node.chunks.add(attempt)
+                return attempt
+        return None
+
+    def _take(self, plan: ModelPlan, node_id: str) -> tuple[int, Chunk] | None:
+        if plan.retry:
+            index = min(plan.retry, key=lambda one: (plan.retry[one], str(one)))
+            return index, Chunk(plan.retry.pop(index), [])
+        if plan.cursor < plan.plan.total:
+            plan.cursor += 1
+            return plan.cursor - 1, Chunk(0, [])
+        for index in sorted(plan.spare, key=lambda one: (plan.spare[one], str(one))):
+            if not plan.held[index].held_by(node_id):
+                del plan.spare[index]
+                return index, plan.held[index]
+        return None
+
+    def _take_back(self, one: Attempt, node_id: str) -> None:
+        plan = self.plans[one.task]
+        chunk = plan.held[one.index]
+        chunk.holders.remove((one.attempt, node_id))
+        self.nodes[node_id].chunks.remove(one)
+        if chunk.holders:
+            return
+        del plan.held[one.index]
+        plan.spare.pop(one.index, None)
+        plan.retry[one.index] = chunk.attempts
+        if chunk.attempts >= plan.plan.most_attempts and plan.poisoned is None:
+            plan.poisoned = one.index
+            plan.spare.clear()
