@@ -9,6 +9,12 @@ CREATE DOMAIN shoal.attempt_limit AS integer
 CREATE DOMAIN shoal.error_text AS text
 	CONSTRAINT error_fits CHECK ((length(VALUE) <= 16384));
 
+CREATE DOMAIN shoal.event_name AS text
+	CONSTRAINT event_name_check CHECK ((VALUE ~ '^[a-z][a-z0-9_.-]{0,125}$'::text));
+
+CREATE DOMAIN shoal.event_payload AS jsonb
+	CONSTRAINT event_payload_fits CHECK ((octet_length((VALUE)::text) <= 262144));
+
 CREATE DOMAIN shoal.executor AS text
 	CONSTRAINT executor_check CHECK ((VALUE = ANY (ARRAY['worker'::text, 'fleet'::text, 'mesh'::text])));
 
@@ -451,6 +457,42 @@ BEGIN
       'Add artifacts while the task is held, before completing it.');
   END IF;
   RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION shoal.append_events(p_aggregate_type text, p_aggregate_ids text[], p_event_types text[], p_payloads jsonb[] DEFAULT NULL::jsonb[], p_user_ids uuid[] DEFAULT NULL::uuid[], p_aggregate_versions bigint[] DEFAULT NULL::bigint[], p_event_ids uuid[] DEFAULT NULL::uuid[], p_event_topics text[] DEFAULT NULL::text[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_wanted text[] := ARRAY(SELECT t.event_type FROM (SELECT DISTINCT unnest(p_event_types) AS event_type) t
+                            WHERE shoal.event_is_wanted(t.event_type));
+  v_new    int;
+  v_told   int;
+BEGIN
+  WITH new AS (
+    INSERT INTO public.event_store_t AS e (event_id, aggregate_type, aggregate_id, aggregate_version, event_type,
+                                           event_topic, payload, user_id)
+    SELECT coalesce(g.event_id, shoal.uuid7()), p_aggregate_type, g.aggregate_id, g.aggregate_version, g.event_type,
+           coalesce(g.event_topic, p_aggregate_type), coalesce(g.payload, '{}'), g.user_id
+      FROM unnest(p_event_ids, p_aggregate_ids, p_aggregate_versions, p_event_types, p_event_topics, p_payloads,
+                  p_user_ids) WITH ORDINALITY
+           AS g(event_id, aggregate_id, aggregate_version, event_type, event_topic, payload, user_id, nr)
+     WHERE g.event_type = ANY (v_wanted) OR NOT starts_with(g.event_type, 'task.')
+     ORDER BY g.nr
+    ON CONFLICT (event_id) DO NOTHING
+    RETURNING e.event_id, e.aggregate_id, e.event_type, e.seq
+  ), told AS (
+    INSERT INTO public.outbox_message_t (event_id, partition)
+    SELECT n.event_id, shoal.partition_of(n.aggregate_id) FROM new n
+     WHERE n.event_type = ANY (v_wanted) ORDER BY n.seq
+    RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM new), (SELECT count(*) FROM told) INTO v_new, v_told;
+  IF v_told > 0 THEN
+    PERFORM pg_notify('shoal_events', '');
+  END IF;
+  RETURN v_new;
 END
 $$;
 
@@ -902,6 +944,22 @@ CREATE FUNCTION shoal.ended_jobs(p_user_id uuid, p_statuses text[], p_type text,
      AND (p_type IS NULL OR j.type = p_type) AND (p_finished_before IS NULL OR j.finished_at < p_finished_before)
 $$;
 
+CREATE FUNCTION shoal.event_is_wanted(p_event_type text) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  SELECT EXISTS (SELECT FROM public.event_sink_t s WHERE shoal.event_matches(p_event_type, s.patterns))
+$$;
+
+CREATE FUNCTION shoal.event_matches(p_event_type text, p_patterns text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+  SELECT p_event_type = ANY (p_patterns)
+      OR EXISTS (SELECT FROM unnest(p_patterns) AS p
+                  WHERE p = '*' AND NOT starts_with(p_event_type, 'task.')
+                     OR right(p, 2) = '.*' AND starts_with(p_event_type, left(p, -1)))
+$$;
+
 CREATE FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) RETURNS TABLE(task_id uuid, verdict text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1325,6 +1383,10 @@ CREATE FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority intege
             ORDER BY j.turn_ends DESC LIMIT 1)), now_us + 21600000000)
     FROM (SELECT shoal.microseconds(clock_timestamp()) AS now_us) n
 $$;
+
+CREATE FUNCTION shoal.partition_of(p_aggregate_id text) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$SELECT (pg_catalog.hashtext(p_aggregate_id) & 15)::smallint$$;
 
 CREATE FUNCTION shoal.phases_of_type(p_type text, OUT names text[], OUT ends real[], OUT zeros integer[]) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -1784,6 +1846,20 @@ CREATE TABLE public.access_keys (
     CONSTRAINT access_keys_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
 );
 
+CREATE TABLE public.consumer_offset_t (
+    sink text NOT NULL,
+    partition smallint NOT NULL,
+    "position" bigint DEFAULT 0 NOT NULL,
+    holder uuid,
+    held_until timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    failing_since timestamp with time zone,
+    retry_at timestamp with time zone,
+    last_error text,
+    moved_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
+
 CREATE VIEW public.dead_letters WITH (security_invoker='true') AS
  SELECT t.id AS task_id,
     t.job_id,
@@ -1803,6 +1879,54 @@ CREATE VIEW public.dead_letters WITH (security_invoker='true') AS
    FROM (public.job_tasks t
      JOIN public.jobs j ON ((j.id = t.job_id)))
   WHERE (((t.status)::text = 'failed'::text) AND (t.attempts > 0) AND (j.tasks_failed > 0));
+
+CREATE TABLE public.event_dead_letter_t (
+    sink text NOT NULL,
+    event_id uuid NOT NULL,
+    reason text NOT NULL,
+    attempts integer NOT NULL,
+    failed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE public.event_sink_t (
+    name text NOT NULL,
+    kind text NOT NULL,
+    patterns text[] NOT NULL,
+    user_id uuid,
+    config jsonb DEFAULT '{}'::jsonb NOT NULL,
+    secret text,
+    max_attempts integer DEFAULT 10 NOT NULL,
+    paused_because text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT event_sink_t_kind_check CHECK ((kind = ANY (ARRAY['kafka'::text, 'webhook'::text, 'beacon'::text, 'consumer'::text, 'jobs'::text]))),
+    CONSTRAINT event_sink_t_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 1000))),
+    CONSTRAINT event_sink_t_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'::text)),
+    CONSTRAINT event_sink_t_patterns_check CHECK (((cardinality(patterns) >= 1) AND (cardinality(patterns) <= 100))),
+    CONSTRAINT event_sink_t_paused_because_check CHECK (((length(paused_because) >= 1) AND (length(paused_because) <= 1000)))
+);
+
+CREATE TABLE public.event_store_t (
+    event_id uuid NOT NULL,
+    aggregate_type shoal.event_name NOT NULL,
+    aggregate_id text NOT NULL,
+    aggregate_version bigint,
+    event_type shoal.event_name NOT NULL,
+    event_topic shoal.event_name NOT NULL,
+    payload shoal.event_payload DEFAULT '{}'::jsonb NOT NULL,
+    user_id uuid,
+    occurred_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    seq bigint NOT NULL
+);
+
+ALTER TABLE public.event_store_t ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.event_store_t_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE public.job_artifacts (
     id uuid DEFAULT shoal.uuid7() NOT NULL,
@@ -1840,6 +1964,30 @@ CREATE TABLE public.job_types (
     registered_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT job_types_type_check CHECK ((type ~ '^[a-z][a-z0-9_.-]{0,62}$'::text))
 );
+
+CREATE TABLE public.outbox_message_t (
+    id bigint NOT NULL,
+    event_id uuid NOT NULL,
+    partition smallint NOT NULL,
+    "position" bigint,
+    sink text
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
+
+ALTER TABLE public.outbox_message_t ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.outbox_message_t_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.outbox_partition_t (
+    partition smallint NOT NULL,
+    last_position bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='50');
 
 CREATE TABLE public.task_edges (
     needs uuid NOT NULL,
@@ -1929,6 +2077,18 @@ CREATE TABLE shoal.vault_quota (
 ALTER TABLE ONLY public.access_keys
     ADD CONSTRAINT access_keys_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.consumer_offset_t
+    ADD CONSTRAINT consumer_offset_t_pkey PRIMARY KEY (sink, partition);
+
+ALTER TABLE ONLY public.event_dead_letter_t
+    ADD CONSTRAINT event_dead_letter_t_pkey PRIMARY KEY (sink, event_id);
+
+ALTER TABLE ONLY public.event_sink_t
+    ADD CONSTRAINT event_sink_t_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.event_store_t
+    ADD CONSTRAINT event_store_t_pkey PRIMARY KEY (event_id);
+
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (user_id, key);
 
@@ -1946,6 +2106,12 @@ ALTER TABLE ONLY public.job_types
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.outbox_message_t
+    ADD CONSTRAINT outbox_message_t_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.outbox_partition_t
+    ADD CONSTRAINT outbox_partition_t_pkey PRIMARY KEY (partition);
 
 ALTER TABLE ONLY public.task_edges
     ADD CONSTRAINT task_edges_pkey PRIMARY KEY (needs, task_id);
@@ -1979,6 +2145,10 @@ ALTER TABLE ONLY shoal.vault_quota
 
 CREATE UNIQUE INDEX access_keys_live_name ON public.access_keys USING btree (name) WHERE ((revoked_at IS NULL) AND (expires_at IS NULL));
 
+CREATE INDEX event_store_in_order ON public.event_store_t USING btree (tx, seq);
+
+CREATE INDEX event_store_of_user ON public.event_store_t USING btree (user_id, tx, seq) WHERE (user_id IS NOT NULL);
+
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
 CREATE INDEX idempotency_keys_of_job ON public.idempotency_keys USING btree (job_id);
@@ -2007,6 +2177,10 @@ CREATE UNIQUE INDEX jobs_unique_while_alive ON public.jobs USING btree (user_id,
 
 CREATE INDEX jobs_with_failures ON public.jobs USING btree (user_id) WHERE (tasks_failed > 0);
 
+CREATE UNIQUE INDEX outbox_in_order ON public.outbox_message_t USING btree (partition, "position") WHERE ("position" IS NOT NULL);
+
+CREATE INDEX outbox_without_position ON public.outbox_message_t USING btree (partition, id) WHERE ("position" IS NULL);
+
 CREATE INDEX task_edges_back ON public.task_edges USING btree (task_id, needs);
 
 CREATE INDEX task_logs_by_age ON public.task_logs USING btree (at);
@@ -2030,6 +2204,12 @@ CREATE TRIGGER count_removed_bytes AFTER DELETE ON public.job_artifacts REFERENC
 CREATE TRIGGER count_task_changes AFTER UPDATE ON public.job_tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_task_changes();
 
 CREATE TRIGGER remember_deleted_jobs AFTER DELETE ON public.jobs REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION shoal.remember_deleted_jobs();
+
+ALTER TABLE ONLY public.consumer_offset_t
+    ADD CONSTRAINT consumer_offset_t_sink_fkey FOREIGN KEY (sink) REFERENCES public.event_sink_t(name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.event_dead_letter_t
+    ADD CONSTRAINT event_dead_letter_t_sink_fkey FOREIGN KEY (sink) REFERENCES public.event_sink_t(name) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
@@ -2057,6 +2237,14 @@ ALTER TABLE ONLY public.task_logs
 
 ALTER TABLE public.access_keys ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.consumer_offset_t ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.event_dead_letter_t ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.event_sink_t ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.event_store_t ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY everybody_reads_job_types ON public.job_types FOR SELECT TO authenticated USING (true);
 
 ALTER TABLE public.idempotency_keys ENABLE ROW LEVEL SECURITY;
@@ -2068,6 +2256,10 @@ ALTER TABLE public.job_tasks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.job_types ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.outbox_message_t ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.outbox_partition_t ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY service_does_everything ON public.job_artifacts TO service_role USING (true) WITH CHECK (true);
 
@@ -2089,6 +2281,18 @@ CREATE POLICY service_manages_keys ON public.access_keys TO service_role USING (
 
 CREATE POLICY service_manages_users ON public.users TO service_role USING (true) WITH CHECK (true);
 
+CREATE POLICY service_reads_everything ON public.consumer_offset_t FOR SELECT TO service_role USING (true);
+
+CREATE POLICY service_reads_everything ON public.event_dead_letter_t FOR SELECT TO service_role USING (true);
+
+CREATE POLICY service_reads_everything ON public.event_sink_t FOR SELECT TO service_role USING (true);
+
+CREATE POLICY service_reads_everything ON public.event_store_t FOR SELECT TO service_role USING (true);
+
+CREATE POLICY service_reads_everything ON public.outbox_message_t FOR SELECT TO service_role USING (true);
+
+CREATE POLICY service_reads_everything ON public.outbox_partition_t FOR SELECT TO service_role USING (true);
+
 CREATE POLICY service_sees_everything ON public.vault_usage FOR SELECT TO service_role USING (true);
 
 ALTER TABLE public.task_edges ENABLE ROW LEVEL SECURITY;
@@ -2108,6 +2312,8 @@ CREATE POLICY users_read_finished_artifacts ON public.job_artifacts FOR SELECT T
 CREATE POLICY users_read_their_edges ON public.task_edges FOR SELECT TO authenticated USING ((EXISTS ( SELECT
    FROM public.job_tasks t
   WHERE (t.id = task_edges.task_id))));
+
+CREATE POLICY users_read_their_events ON public.event_store_t FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY users_read_their_jobs ON public.jobs FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
@@ -2241,6 +2447,9 @@ GRANT ALL ON FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_clai
 
 REVOKE ALL ON FUNCTION shoal.adopt_artifact() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.append_events(p_aggregate_type text, p_aggregate_ids text[], p_event_types text[], p_payloads jsonb[], p_user_ids uuid[], p_aggregate_versions bigint[], p_event_ids uuid[], p_event_topics text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.append_events(p_aggregate_type text, p_aggregate_ids text[], p_event_types text[], p_payloads jsonb[], p_user_ids uuid[], p_aggregate_versions bigint[], p_event_ids uuid[], p_event_topics text[]) TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.backoff(p_base_s real, p_attempt integer, p_chance double precision) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) FROM PUBLIC;
@@ -2280,6 +2489,11 @@ GRANT SELECT ON TABLE public.jobs TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.ended_jobs(p_user_id uuid, p_statuses text[], p_type text, p_finished_before timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.event_is_wanted(p_event_type text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.event_is_wanted(p_event_type text) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.event_matches(p_event_type text, p_patterns text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO service_role;
@@ -2322,6 +2536,8 @@ GRANT ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.partition_of(p_aggregate_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.phases_of_type(p_type text, OUT names text[], OUT ends real[], OUT zeros integer[]) FROM PUBLIC;
 
@@ -2375,14 +2591,27 @@ REVOKE ALL ON FUNCTION shoal.wrong_in_graphs(p_job_ids uuid[], p_graphs jsonb[])
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_keys TO service_role;
 
+GRANT SELECT ON TABLE public.consumer_offset_t TO service_role;
+
 GRANT SELECT ON TABLE public.dead_letters TO authenticated;
 GRANT SELECT ON TABLE public.dead_letters TO service_role;
+
+GRANT SELECT ON TABLE public.event_dead_letter_t TO service_role;
+
+GRANT SELECT ON TABLE public.event_sink_t TO service_role;
+
+GRANT SELECT ON TABLE public.event_store_t TO authenticated;
+GRANT SELECT ON TABLE public.event_store_t TO service_role;
 
 GRANT SELECT ON TABLE public.job_artifacts TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_artifacts TO service_role;
 
 GRANT SELECT ON TABLE public.job_types TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_types TO service_role;
+
+GRANT SELECT ON TABLE public.outbox_message_t TO service_role;
+
+GRANT SELECT ON TABLE public.outbox_partition_t TO service_role;
 
 GRANT SELECT ON TABLE public.task_edges TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_edges TO service_role;

@@ -26,6 +26,8 @@ INSERT INTO access_keys (name, kind, secret_hash) VALUES ('ci', 'service', sha25
 SELECT limit_task_type('rare', 1);
 INSERT INTO shoal.chores VALUES ('sweep', clock_timestamp());
 INSERT INTO shoal.vault_quota DEFAULT VALUES;
+INSERT INTO event_sink_t (name, kind, patterns) VALUES ('all', 'beacon', '{*}');
+INSERT INTO consumer_offset_t (sink, partition) VALUES ('all', 0);
 """
 
 Rows = Mapping[str, set[str]]
@@ -63,6 +65,16 @@ async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tup
     deleted = await client.start(graph(), user_id=user)
     await client.connection.execute("DELETE FROM jobs WHERE id = $1", deleted.id)
     assert (await client.job(ended.id))["status"] == "complete"
+
+    await client.connection.execute(
+        "SELECT shoal.append_events('user', $1, '{user.told}', $2, ARRAY[$3::uuid])", [secret], [secret], user
+    )
+    await client.connection.execute(
+        "INSERT INTO event_dead_letter_t (sink, event_id, reason, attempts) "
+        "SELECT 'all', event_id, $1, 1 FROM event_store_t WHERE user_id = $2",
+        secret,
+        user,
+    )
 
     planned = graph(task("done"), task("held", "done", input={"is": secret}), task("waits", "held"))
     job = await client.start(
