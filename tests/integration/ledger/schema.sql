@@ -1462,6 +1462,26 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.redeem_discord_code(p_code_hash bytea, p_discord_id text, p_discord_name text) RETURNS uuid
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_user uuid;
+BEGIN
+  DELETE FROM public.discord_link_codes c
+    WHERE c.code_hash = p_code_hash AND c.expires_at > clock_timestamp() RETURNING c.user_id INTO v_user;
+  IF v_user IS NULL THEN
+    RETURN NULL;
+  END IF;
+  -- Two codes used at once may concern the same account; linking is rare, so one waits for the other.
+  LOCK TABLE public.discord_links IN SHARE ROW EXCLUSIVE MODE;
+  DELETE FROM public.discord_links l WHERE l.discord_id = p_discord_id OR l.user_id = v_user;
+  INSERT INTO public.discord_links (discord_id, user_id, discord_name) VALUES (p_discord_id, v_user, p_discord_name);
+  RETURN v_user;
+END
+$$;
+
 CREATE FUNCTION shoal.refuse(p_kind text, p_code text, p_message text, p_hint text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1880,6 +1900,33 @@ CREATE VIEW public.dead_letters WITH (security_invoker='true') AS
      JOIN public.jobs j ON ((j.id = t.job_id)))
   WHERE (((t.status)::text = 'failed'::text) AND (t.attempts > 0) AND (j.tasks_failed > 0));
 
+CREATE TABLE public.discord_link_codes (
+    user_id uuid NOT NULL,
+    code_hash bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT discord_link_codes_code_hash_check CHECK ((octet_length(code_hash) = 32))
+);
+
+CREATE TABLE public.discord_links (
+    discord_id text NOT NULL,
+    user_id uuid NOT NULL,
+    discord_name text DEFAULT ''::text NOT NULL,
+    linked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT discord_links_discord_id_check CHECK ((discord_id ~ '^[1-9][0-9]{0,19}$'::text)),
+    CONSTRAINT discord_links_discord_name_check CHECK ((length(discord_name) <= 200))
+);
+
+CREATE TABLE public.discord_server_filters (
+    guild_id text NOT NULL,
+    guild_name text DEFAULT ''::text NOT NULL,
+    member_count integer NOT NULL,
+    filter text NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT discord_server_filters_guild_id_check CHECK ((guild_id ~ '^[1-9][0-9]{0,19}$'::text)),
+    CONSTRAINT discord_server_filters_guild_name_check CHECK ((length(guild_name) <= 200)),
+    CONSTRAINT discord_server_filters_member_count_check CHECK ((member_count >= 0))
+);
+
 CREATE TABLE public.event_dead_letter_t (
     sink text NOT NULL,
     event_id uuid NOT NULL,
@@ -2080,6 +2127,21 @@ ALTER TABLE ONLY public.access_keys
 ALTER TABLE ONLY public.consumer_offset_t
     ADD CONSTRAINT consumer_offset_t_pkey PRIMARY KEY (sink, partition);
 
+ALTER TABLE ONLY public.discord_link_codes
+    ADD CONSTRAINT discord_link_codes_code_hash_key UNIQUE (code_hash);
+
+ALTER TABLE ONLY public.discord_link_codes
+    ADD CONSTRAINT discord_link_codes_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY public.discord_links
+    ADD CONSTRAINT discord_links_pkey PRIMARY KEY (discord_id);
+
+ALTER TABLE ONLY public.discord_links
+    ADD CONSTRAINT discord_links_user_id_key UNIQUE (user_id);
+
+ALTER TABLE ONLY public.discord_server_filters
+    ADD CONSTRAINT discord_server_filters_pkey PRIMARY KEY (guild_id);
+
 ALTER TABLE ONLY public.event_dead_letter_t
     ADD CONSTRAINT event_dead_letter_t_pkey PRIMARY KEY (sink, event_id);
 
@@ -2208,6 +2270,12 @@ CREATE TRIGGER remember_deleted_jobs AFTER DELETE ON public.jobs REFERENCING OLD
 ALTER TABLE ONLY public.consumer_offset_t
     ADD CONSTRAINT consumer_offset_t_sink_fkey FOREIGN KEY (sink) REFERENCES public.event_sink_t(name) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.discord_link_codes
+    ADD CONSTRAINT discord_link_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.discord_links
+    ADD CONSTRAINT discord_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.event_dead_letter_t
     ADD CONSTRAINT event_dead_letter_t_sink_fkey FOREIGN KEY (sink) REFERENCES public.event_sink_t(name) ON DELETE CASCADE;
 
@@ -2238,6 +2306,12 @@ ALTER TABLE ONLY public.task_logs
 ALTER TABLE public.access_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.consumer_offset_t ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.discord_link_codes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.discord_links ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.discord_server_filters ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.event_dead_letter_t ENABLE ROW LEVEL SECURITY;
 
@@ -2277,6 +2351,12 @@ CREATE POLICY service_does_everything ON public.task_limits TO service_role USIN
 
 CREATE POLICY service_does_everything ON public.task_logs TO service_role USING (true) WITH CHECK (true);
 
+CREATE POLICY service_manages_discord_codes ON public.discord_link_codes TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_manages_discord_filters ON public.discord_server_filters TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_manages_discord_links ON public.discord_links TO service_role USING (true) WITH CHECK (true);
+
 CREATE POLICY service_manages_keys ON public.access_keys TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_manages_users ON public.users TO service_role USING (true) WITH CHECK (true);
@@ -2308,6 +2388,8 @@ ALTER TABLE public.users ENABLE ROW LEVEL SECURITY;
 CREATE POLICY users_read_finished_artifacts ON public.job_artifacts FOR SELECT TO authenticated USING ((EXISTS ( SELECT
    FROM public.job_tasks t
   WHERE ((t.id = job_artifacts.task_id) AND ((t.status)::text = 'complete'::text) AND (t.claim_token = job_artifacts.claim_token)))));
+
+CREATE POLICY users_read_their_discord_link ON public.discord_links FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY users_read_their_edges ON public.task_edges FOR SELECT TO authenticated USING ((EXISTS ( SELECT
    FROM public.job_tasks t
@@ -2551,6 +2633,9 @@ REVOKE ALL ON FUNCTION shoal.promote_due_tasks() FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.promote_due_tasks() TO service_role;
 GRANT ALL ON FUNCTION shoal.promote_due_tasks() TO shoal_worker;
 
+REVOKE ALL ON FUNCTION shoal.redeem_discord_code(p_code_hash bytea, p_discord_id text, p_discord_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.redeem_discord_code(p_code_hash bytea, p_discord_id text, p_discord_name text) TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.refuse(p_kind text, p_code text, p_message text, p_hint text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) FROM PUBLIC;
@@ -2595,6 +2680,13 @@ GRANT SELECT ON TABLE public.consumer_offset_t TO service_role;
 
 GRANT SELECT ON TABLE public.dead_letters TO authenticated;
 GRANT SELECT ON TABLE public.dead_letters TO service_role;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.discord_link_codes TO service_role;
+
+GRANT SELECT ON TABLE public.discord_links TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.discord_links TO service_role;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.discord_server_filters TO service_role;
 
 GRANT SELECT ON TABLE public.event_dead_letter_t TO service_role;
 

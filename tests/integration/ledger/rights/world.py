@@ -28,7 +28,11 @@ INSERT INTO shoal.chores VALUES ('sweep', clock_timestamp());
 INSERT INTO shoal.vault_quota DEFAULT VALUES;
 INSERT INTO event_sink_t (name, kind, patterns) VALUES ('all', 'beacon', '{*}');
 INSERT INTO consumer_offset_t (sink, partition) VALUES ('all', 0);
+INSERT INTO discord_server_filters (guild_id, member_count, filter) VALUES ('1', 0, '');
 """
+
+LINK = "INSERT INTO discord_links (discord_id, user_id, discord_name) VALUES ($1, $2, $3)"
+LINK_CODE = "INSERT INTO discord_link_codes VALUES ($1, sha256($2::text::bytea), clock_timestamp())"
 
 Rows = Mapping[str, set[str]]
 """Of each table or view its rows, each as text."""
@@ -58,6 +62,8 @@ async def make_world(connection: Connection) -> World:
 async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tuple[UUID, UUID]:
     """Jobs that completed, failed, were deleted, and go on; of the last one the job and its held task."""
     await client.connection.execute("INSERT INTO users (id, name) VALUES ($1, $2)", user, secret)
+    await client.connection.execute(LINK, str(user.int % 2**60 + 1), user, secret)
+    await client.connection.execute(LINK_CODE, user, secret)
     ended = await client.start(graph(task("ends")), user_id=user)
     await finish_one(client, secret)
     await client.start(graph(task("fails")), user_id=user)
