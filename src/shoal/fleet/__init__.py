@@ -38,7 +38,10 @@ What happens on failure
     * A node lives and a chunk does not move: ``heartbeat`` takes the chunk back.
     * An answer is lost: what was handed out is in the node's digest, what was accepted is
       ``ALREADY_COMPLETED``. Every call may be repeated.
-    * A chunk fails on every node: after ``most_attempts`` its plan is poisoned and waits to be failed.
+    * A chunk fails wherever it is tried: after ``most_failures`` its plan is poisoned and waits to be failed.
+      Silence, a standstill and what a node reports are failures; what it hands back or may not keep is none.
+      A node of somebody else rests after a failure, longer each time, so that it poisons no plan alone.
+    * The brain, or every sentinel, is away for minutes: silence counts from when somebody listens again.
     * Who aggregates dies: the lock ends by itself, and the plan stays in ``{job}:settled`` until dropped.
     * The brain loses its end or everything: the claim token of the ledger opens the plan again, attempts
       that it does not know are refused, and their chunks are computed once more.

@@ -8,24 +8,27 @@ from typing import Any, Literal, cast
 
 from redis.asyncio import Redis
 
-from shoal.brain.scripts import load_scripts
+from shoal.brain.scripts import Words, load_scripts
 from shoal.fleet import rules
 from shoal.fleet.model import (
     Assignment,
+    Attempt,
     Completed,
     Completion,
     Full,
     Moments,
     NodeRights,
     Plan,
+    Poisoned,
     Pulse,
     Verdict,
 )
 
 MOST_PER_CALL = 128
 """More at once would hold up everybody else for milliseconds."""
-_NODES_PER_RECLAIM = 16
+_CHUNKS_PER_RECLAIM = 512
 _DROPPED_PER_CALL = 1000
+_WORDS_PER_ASSIGNMENT = 8
 
 _scripts = load_scripts("shoal.fleet")
 
@@ -40,24 +43,27 @@ class FleetBrain:
         self, plan: Plan, guilds: Sequence[str] = ()
     ) -> Literal["OK", "EXISTS", "OTHER_TOKEN"]:
         """Let the chunks of a task be handed out. The same call rebuilds a plan that was lost."""
-        answer = await _scripts.open_plan(
-            self._client,
-            args={
-                "task": plan.task,
-                "token": plan.token,
-                "job": plan.job,
-                "owner": plan.owner,
-                "engine": plan.engine,
-                "audience": plan.audience,
-                "config_hash": plan.config_hash,
-                "iterations": plan.iterations,
-                "size": plan.size,
-                "reducer": plan.reducer,
-                "order": plan.order,
-                "most_attempts": plan.most_attempts,
-                "guilds": guilds,
-            },
-        )
+        facts: Words = {
+            "task": plan.task,
+            "token": plan.token,
+            "job": plan.job,
+            "owner": plan.owner,
+            "engine": plan.engine,
+            "audience": plan.audience,
+            "config_hash": plan.config_hash,
+            "iterations": plan.iterations,
+            "size": plan.size,
+            "reducer": plan.reducer,
+            "order": plan.order,
+            "most_failures": plan.most_failures,
+            "seed": plan.seed,
+            "guilds": guilds,
+        }
+        answer = await _scripts.open_plan(self._client, args=facts)
+        while answer == b"CLOSING":
+            # Somebody died while dropping it.
+            await self.drop_plan(plan.task, plan.token)
+            answer = await _scripts.open_plan(self._client, args=facts)
         return cast("Literal['OK', 'EXISTS', 'OTHER_TOKEN']", answer.decode())
 
     async def drop_plan(self, task: str, token: str = "") -> list[tuple[str, str]]:
@@ -73,13 +79,15 @@ class FleetBrain:
 
     async def lock_plan(
         self, task: str, holder: str, *, ttl_ms: int = rules.LOCK_MS
-    ) -> Full | Literal["LOCKED", "NOT_FULL", "POISONED", "NOT_FOUND"]:
+    ) -> Full | Poisoned | Literal["LOCKED", "NOT_FULL", "NOT_FOUND"]:
         """Take the right to aggregate a full plan; it ends by itself, so that nobody's death keeps it."""
         word, *rest = await _scripts.lock_plan(
             self._client, args={"task": task, "holder": holder, "ttl_ms": ttl_ms}
         )
+        if word == b"POISONED":
+            return Poisoned(int(rest[0]), rest[1].decode())
         if word != b"OK":
-            return cast("Literal['LOCKED', 'NOT_FULL', 'POISONED', 'NOT_FOUND']", word.decode())
+            return cast("Literal['LOCKED', 'NOT_FULL', 'NOT_FOUND']", word.decode())
         token, total, count, *numbers = rest
         return Full(token.decode(), total, Moments(int(float(count)), *(float(one) for one in numbers)))
 
@@ -101,6 +109,11 @@ class FleetBrain:
         """The owner is in these guilds now; what was taken back from nodes that may no longer serve them."""
         tasks = await _scripts.change_grants(self._client, args={"owner": owner, "guilds": guilds})
         return [lost for task in tasks for lost in await self.recheck_plan(task.decode())]
+
+    async def rechecks(self) -> list[str]:
+        """Plans whose holders nobody looked at since their grants changed: somebody died over it."""
+        found: set[Any] = await self._client.smembers("{job}:recheck")
+        return sorted(task.decode() for task in found)
 
     async def recheck_plan(self, task: str) -> list[tuple[str, str]]:
         lost: list[tuple[str, str]] = []
@@ -172,16 +185,48 @@ class FleetBrain:
     async def held_chunks(self, node: str) -> list[Assignment]:
         return _assignments(await _scripts.held_chunks(self._client, args={"node": node}))
 
+    async def hand_back_chunks(
+        self, node: str, ids: Sequence[str] = (), *, leaving: bool = False
+    ) -> list[str]:
+        """The node gives back what it will not compute: these, or all of it because it leaves for good."""
+        held = await _scripts.hand_back_chunks(
+            self._client, args={"node": node, "leaving": int(leaving), "ids": ids}
+        )
+        return [one.decode() for one in held]
+
+    async def fail_chunk(
+        self, node: str, attempt: Attempt, *, reason: str, wanted: int = 1
+    ) -> tuple[Literal["OK", "WRONG_NODE", "NOT_FOUND", "UNKNOWN_NODE"], list[Assignment]]:
+        """The node could not compute the chunk. It gets nothing for a while, unless it serves its owner."""
+        word, *words = await _scripts.fail_chunk(
+            self._client,
+            args={
+                "fresh_ms": rules.FRESH_MS,
+                "node": node,
+                "task": attempt.task,
+                "index": attempt.index,
+                "attempt": attempt.attempt,
+                "reason": reason,
+                "wanted": wanted,
+            },
+        )
+        verdict = cast("Literal['OK', 'WRONG_NODE', 'NOT_FOUND', 'UNKNOWN_NODE']", word.decode())
+        return verdict, _assignments(words)
+
     async def revoke_node(self, node: str) -> int:
         return int(await _scripts.revoke_node(self._client, args={"node": node}))
 
     async def reclaim_chunks(self, *, silence_ms: int = rules.SILENCE_MS) -> dict[str, int]:
-        """Forget the nodes that fell silent; how many chunks each of them held."""
+        """Forget the nodes that fell silent; how many chunks each of them held.
+
+        Call it much more often than every half ``silence_ms``: longer without, and silence counts anew.
+        """
         reclaimed: dict[str, int] = {}
         words: list[Any] = [None]
         while words:
             words = await _scripts.reclaim_chunks(
-                self._client, args={"silence_ms": silence_ms, "most": _NODES_PER_RECLAIM}
+                self._client,
+                args={"silence_ms": silence_ms, "most": _CHUNKS_PER_RECLAIM, "gap_ms": silence_ms // 2},
             )
             reclaimed.update(
                 (node.decode(), held) for node, held in zip(words[::2], words[1::2], strict=True)
@@ -245,11 +290,13 @@ def _pairs(words: Iterator[Any], count: int) -> list[tuple[str, str]]:
 
 def _assignments(words: Sequence[Any]) -> list[Assignment]:
     rest = iter(words)
-    return [_assignment(rest) for _ in range(len(words) // 7)]
+    return [_assignment(rest) for _ in range(len(words) // _WORDS_PER_ASSIGNMENT)]
 
 
 def _assignment(words: Iterator[Any]) -> Assignment:
-    node, wire, job, iterations, config_hash, offset, engine = (next(words) for _ in range(7))
+    node, wire, job, iterations, config_hash, offset, engine, seed = (
+        next(words) for _ in range(_WORDS_PER_ASSIGNMENT)
+    )
     return Assignment(
         node=node.decode(),
         id=wire.decode(),
@@ -258,4 +305,5 @@ def _assignment(words: Iterator[Any]) -> Assignment:
         config_hash=config_hash.decode(),
         seed_offset=offset,
         engine=engine.decode(),
+        seed=int(seed),
     )

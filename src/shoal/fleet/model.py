@@ -51,7 +51,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     reducer: Reducer = "moments"
     order: int = 0
-    most_attempts: int = 20
+    most_failures: int = 20
+    seed: int = 0
 
     def __post_init__(self) -> None:
         words = (self.task, self.token, self.job, self.owner, self.engine, self.config_hash)
@@ -103,6 +104,7 @@ class Assignment(msgspec.Struct, frozen=True):
     config_hash: str
     seed_offset: int
     engine: str
+    seed: int = 0
 
 
 class Moments(msgspec.Struct, frozen=True):
@@ -151,3 +153,10 @@ class Full(msgspec.Struct, frozen=True):
     token: str
     total: int
     moments: Moments
+
+
+class Poisoned(msgspec.Struct, frozen=True):
+    """A plan with a chunk that failed too often, and what was said about the last failure."""
+
+    index: int
+    reason: str

@@ -34,6 +34,7 @@ def expected(model: Model) -> Keyspace:
         keys["{job}:running"][owner] = str(model.running(owner))
     keys["{job}:running"] = {owner: count for owner, count in keys["{job}:running"].items() if count != "0"}
     keys["{node}:revoked"] = set(model.revoked)
+    keys["{job}:recheck"] = set(model.rechecks)
     return {key: value for key, value in keys.items() if value}
 
 
@@ -46,8 +47,9 @@ def _expect_plan(keys: Keyspace, model: Model, task: str, one: ModelPlan) -> Non
         "count": one.fold.count,
         "mean": one.fold.mean,
         "m2": one.fold.m2,
-        "poisoned": None if one.poisoned is None else str(one.poisoned),
+        "poisoned": "dropped" if one.closing else None if one.poisoned is None else str(one.poisoned),
     }
+    keys[f"{key}:failures"] = {str(index): str(count) for index, count in one.failures.items()}
     keys[f"{key}:done"] = set(one.done)
     keys[f"{key}:retry"] = {str(index): attempts for index, attempts in one.retry.items()}
     keys[f"{key}:spare"] = {str(index): attempts for index, attempts in one.spare.items()}
@@ -69,6 +71,8 @@ async def actual(client: Any) -> Keyspace:
     found: Keyspace = {}
     for raw in await client.keys("*"):
         key = raw.decode()
+        if key == "{node}:watch":
+            continue
         found[key] = await _value(client, key)
     return found
 
@@ -88,7 +92,7 @@ async def _value(client: Any, key: str) -> Any:
 
 
 def _read(key: str, fields: dict[str, str]) -> Any:
-    if key == "{job}:running":
+    if key == "{job}:running" or key.endswith(":failures"):
         return fields
     if key.endswith(":held"):
         return {index: _holders(entry) for index, entry in fields.items()}

@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from redis.asyncio import Redis
 
 from shoal.fleet.brain import FleetBrain
-from shoal.fleet.model import Assignment, Attempt, Completion, Moments, NodeRights, Plan
+from shoal.fleet.model import Assignment, Attempt, Completion, Moments, NodeRights, Plan, Poisoned
 
 from . import keyspace
+from .halves import change_grants, drop_one
 from .reference import Model
 
 LONG = "SHOAL_LONG_PROPERTIES"
@@ -49,7 +50,8 @@ plans = st.builds(
     iterations=st.integers(5, 24),
     size=st.integers(2, 5),
     order=st.integers(0, 3),
-    most_attempts=st.sampled_from((2, 5, 20)),
+    most_failures=st.sampled_from((1, 2, 20)),
+    seed=st.sampled_from((0, 2**53 - 1)),
 )
 
 
@@ -108,6 +110,7 @@ class FleetMachine(RuleBasedStateMachine):
             assert one.seed_offset == attempt.index * plan.size
             assert one.iterations == result_of(attempt, plan).count
             assert (one.job, one.config_hash, one.engine) == (plan.job, plan.config_hash, plan.engine)
+            assert one.seed == plan.seed
             if arrives:
                 self.told.append((one.node, attempt))
         return [(one.node, one.id) for one in assignments]
@@ -156,8 +159,31 @@ class FleetMachine(RuleBasedStateMachine):
 
     @rule(owner=st.sampled_from(OWNERS), guilds=st.sets(st.sampled_from(GUILDS)))
     def change_grants(self, owner: str, guilds: set[str]) -> None:
-        expected = self.model.change_grants(owner, guilds)
+        self.model.change_grants(owner, guilds)
+        expected = set().union(*(self.model.recheck(task) for task in sorted(self.model.rechecks_of(owner))))
         assert set(self.run(self.brain.change_grants(owner, sorted(guilds)))) == expected
+
+    @rule(owner=st.sampled_from(OWNERS), guilds=st.sets(st.sampled_from(GUILDS)))
+    def change_grants_and_die(self, owner: str, guilds: set[str]) -> None:
+        """Before it was looked at what is held."""
+        self.model.change_grants(owner, guilds)
+        self.run(change_grants(self.client, owner, sorted(guilds)))
+
+    @rule()
+    def recheck_what_was_left(self) -> None:
+        left = self.run(self.brain.rechecks())
+        assert left == sorted(self.model.rechecks)
+        for task in left:
+            assert set(self.run(self.brain.recheck_plan(task))) == self.model.recheck(task)
+
+    @rule(task=st.sampled_from(TASKS), now=seldom)
+    def drop_a_part_and_die(self, task: str, now: bool) -> None:
+        plan = self.model.plans.get(task)
+        if now and plan and plan.held:
+            left, gone = self.run(drop_one(self.client, task))
+            self.model.begin_to_drop(task, gone)
+            if not left:
+                self.model.drop(task, "")
 
     # Nodes come, go and fall silent
 
@@ -190,8 +216,50 @@ class FleetMachine(RuleBasedStateMachine):
 
     @rule()
     def reclaim_chunks(self) -> None:
+        self.run(self._watch())
         expected = self.model.reclaim()
         assert self.run(self.brain.reclaim_chunks()) == expected
+
+    @rule()
+    def reclaim_chunks_after_nobody_looked(self) -> None:
+        """The brain or every sentinel was away, so no node could be heard: nobody is forgotten."""
+        self.run(self.client.delete("{node}:watch"))
+        assert self.run(self.brain.reclaim_chunks()) == {}
+
+    async def _watch(self) -> None:
+        now, _ = await self.client.time()
+        await self.client.hset("{node}:watch", mapping={"since": 0, "last": now * 1000})
+
+    @rule(data=st.data(), node=st.sampled_from(NODES), leaving=seldom)
+    def hand_back_chunks(self, data: st.DataObject, node: str, leaving: bool) -> None:
+        known = sorted({one for _, one in self.told} | {Attempt("gone", 0, 1)})
+        ids = data.draw(st.lists(st.sampled_from(known), max_size=3))
+        expected = self.model.hand_back(node, ids, leaving)
+        answer = self.run(self.brain.hand_back_chunks(node, [str(one) for one in ids], leaving=leaving))
+        assert set(answer) == expected
+
+    @rule(data=st.data(), late=st.booleans(), wanted=st.integers(0, 2))
+    def fail_chunk(self, data: st.DataObject, late: bool, wanted: int) -> None:
+        held = [(node_id, one) for node_id, node in self.model.nodes.items() for one in node.chunks]
+        if chosen := self.told[-MANY:] if late else sorted(held):
+            node, one = data.draw(st.sampled_from(chosen))
+            expected = self.model.fail(node, one, "no luck")
+            verdict, next_chunks = self.run(self.brain.fail_chunk(node, one, reason="no luck", wanted=wanted))
+            assert verdict == expected
+            given = []
+            if (
+                verdict == "OK"
+                and self.model.nodes[node].rights.owner == self.model.plans[one.task].plan.owner
+            ):
+                given = self.model.fill(node, wanted)
+            assert self._tell(next_chunks) == [(node, one) for one in given]
+
+    @rule(node=st.sampled_from(NODES))
+    def wake_from_rest(self, node: str) -> None:
+        if node in self.model.nodes and self.model.nodes[node].rests:
+            self.run(self.client.hset(f"{{node}}:{node}:state", "rests", "3 0"))
+            self.model.nodes[node].rests = False
+            self.heartbeat(node, 4, stalls=False)
 
     @rule(node=st.sampled_from(NODES[-1:]), now=seldom)
     def revoke_node(self, node: str, now: bool) -> None:
@@ -279,9 +347,12 @@ class FleetMachine(RuleBasedStateMachine):
         answer = self.run(self.brain.lock_plan(task, "me"))
         plan = self.model.plans.get(task)
         if isinstance(answer, str):
-            expected = "NOT_FOUND" if plan is None else "NOT_FULL" if plan.poisoned is None else "POISONED"
-            assert answer == expected
-            assert plan is None or not plan.full
+            assert answer == ("NOT_FOUND" if plan is None or plan.closing else "NOT_FULL")
+            assert plan is None or plan.closing or not plan.full
+            return
+        if isinstance(answer, Poisoned):
+            assert plan is not None
+            assert answer == Poisoned(plan.poisoned if plan.poisoned is not None else -1, plan.reason)
             return
         assert plan is not None
         assert plan.full
@@ -337,6 +408,8 @@ class FleetMachine(RuleBasedStateMachine):
     @invariant()
     def every_chunk_is_in_exactly_one_place(self) -> None:
         for one in self.model.plans.values():
+            if one.closing:
+                continue
             fresh = set(range(one.cursor, one.plan.total))
             places = [one.done, set(one.retry), set(one.held), fresh]
             assert set().union(*places) == set(range(one.plan.total))

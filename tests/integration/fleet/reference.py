@@ -29,8 +29,16 @@ class ModelPlan:
     retry: dict[int, int] = field(default_factory=dict)
     spare: dict[int, int] = field(default_factory=dict)
     held: dict[int, Chunk] = field(default_factory=dict)
+    failures: dict[int, int] = field(default_factory=dict)
+    reason: str = ""
     fold: Fold = field(default_factory=Fold)
     poisoned: int | None = None
+    closing: bool = False
+    """Somebody began to drop it, and died."""
+
+    @property
+    def open(self) -> bool:
+        return self.poisoned is None and not self.closing
 
     @property
     def full(self) -> bool:
@@ -39,7 +47,7 @@ class ModelPlan:
     @property
     def waits(self) -> bool:
         """Whether it has work to hand out."""
-        return self.poisoned is None and bool(self.cursor < self.plan.total or self.retry or self.spare)
+        return self.open and bool(self.cursor < self.plan.total or self.retry or self.spare)
 
 
 @dataclass
@@ -48,11 +56,12 @@ class ModelNode:
     depth: int
     fresh: bool = True
     silent: bool = False
+    rests: bool = False
     chunks: set[Attempt] = field(default_factory=set)
 
     @property
     def room(self) -> int:
-        if self.rights.paused:
+        if self.rights.paused or self.rests:
             return 0
         return max(0, min(self.rights.limit, self.depth) - len(self.chunks))
 
@@ -63,6 +72,8 @@ class Model:
     nodes: dict[str, ModelNode] = field(default_factory=dict)
     guilds: dict[str, set[str]] = field(default_factory=dict)
     revoked: set[str] = field(default_factory=set)
+    rechecks: set[str] = field(default_factory=set)
+    """Plans whose held chunks nobody looked at since the grants changed."""
 
     # Who may serve whom
 
@@ -80,8 +91,13 @@ class Model:
     # Plans
 
     def open(self, plan: Plan, guilds: set[str]) -> str:
-        if known := self.plans.get(plan.task):
-            return "EXISTS" if known.plan.token == plan.token else "OTHER_TOKEN"
+        known = self.plans.get(plan.task)
+        if known and known.plan.token != plan.token:
+            return "OTHER_TOKEN"
+        if known and not known.closing:
+            return "EXISTS"
+        if known:
+            self.drop(plan.task, plan.token)
         if not any(one.plan.owner == plan.owner for one in self.plans.values()):
             self.guilds[plan.owner] = set(guilds)
         self.plans[plan.task] = ModelPlan(plan)
@@ -99,26 +115,48 @@ class Model:
         for node in self.nodes.values():
             node.chunks = {one for one in node.chunks if one.task != task}
         del self.plans[task]
+        self.rechecks.discard(task)
         if not any(one.plan.owner == plan.plan.owner for one in self.plans.values()):
             del self.guilds[plan.plan.owner]
         return freed
 
-    def change_grants(self, owner: str, guilds: set[str]) -> set[tuple[str, str]]:
-        if owner not in self.guilds:
-            return set()
-        self.guilds[owner] = set(guilds)
-        return {
-            (node.rights.node, str(one))
+    def begin_to_drop(self, task: str, gone: list[tuple[str, str]]) -> None:
+        """It is closed, and what these held of it went."""
+        plan = self.plans[task]
+        plan.closing = True
+        for node_id, wire in gone:
+            one = Attempt.parse(wire)
+            assert one is not None
+            plan.held.pop(one.index, None)
+            self.nodes[node_id].chunks.remove(one)
+
+    def change_grants(self, owner: str, guilds: set[str]) -> None:
+        if owner in self.guilds:
+            self.guilds[owner] = set(guilds)
+            self.rechecks |= {task for task, one in self.plans.items() if one.plan.owner == owner}
+
+    def rechecks_of(self, owner: str) -> set[str]:
+        return {task for task in self.rechecks if self.plans[task].plan.owner == owner}
+
+    def recheck(self, task: str) -> set[tuple[str, str]]:
+        self.rechecks.discard(task)
+        plan = self.plans.get(task)
+        lost = [
+            (node.rights.node, one)
             for node in self.nodes.values()
-            for one in self._lose_what_it_may_not(node)
-        }
+            for one in node.chunks
+            if plan and one.task == task and not self.may_serve(node, plan.plan)
+        ]
+        for node_id, one in lost:
+            self._take_back(one, node_id)
+        return {(node_id, str(one)) for node_id, one in lost}
 
     def spare_chunks(self, task: str, most: int) -> int:
         plan = self.plans[task]
-        if plan.poisoned is not None or plan.cursor < plan.plan.total or plan.retry or len(plan.held) > most:
+        if not plan.open or plan.cursor < plan.plan.total or plan.retry or len(plan.held) > most:
             return 0
         for index, chunk in plan.held.items():
-            if len(chunk.holders) == 1 and chunk.attempts < plan.plan.most_attempts:
+            if len(chunk.holders) == 1:
                 plan.spare[index] = chunk.attempts
         return len(plan.spare)
 
@@ -144,8 +182,33 @@ class Model:
         node.fresh, node.silent, node.depth = True, False, depth
         lost = node.chunks & stalled
         for one in lost:
-            self._take_back(one, node_id)
+            self._take_back(one, node_id, failed=True)
         return {str(one) for one in lost}
+
+    def hand_back(self, node_id: str, ids: list[Attempt], leaving: bool) -> set[str]:
+        node = self.nodes.get(node_id)
+        if node is None:
+            return set()
+        held = set(node.chunks) if leaving else node.chunks & set(ids)
+        if leaving:
+            self._forget(node_id)
+        else:
+            for one in held:
+                self._take_back(one, node_id)
+        return {str(one) for one in held}
+
+    def fail(self, node_id: str, one: Attempt, reason: str) -> str:
+        node, plan = self.nodes.get(node_id), self.plans.get(one.task)
+        if node is None:
+            return "UNKNOWN_NODE"
+        if plan is None:
+            return "NOT_FOUND"
+        if one not in node.chunks:
+            return "WRONG_NODE"
+        plan.reason = reason
+        self._take_back(one, node_id, failed=True)
+        node.rests |= node.rights.owner != plan.plan.owner
+        return "OK"
 
     def revoke(self, node_id: str) -> int:
         self.revoked.add(node_id)
@@ -153,12 +216,12 @@ class Model:
 
     def reclaim(self) -> dict[str, int]:
         silent = [one for one, node in self.nodes.items() if node.silent]
-        return {one: self._forget(one) for one in silent}
+        return {one: self._forget(one, failed=True) for one in silent}
 
-    def _forget(self, node_id: str) -> int:
+    def _forget(self, node_id: str, *, failed: bool = False) -> int:
         chunks = set(self.nodes[node_id].chunks)
         for one in chunks:
-            self._take_back(one, node_id)
+            self._take_back(one, node_id, failed=failed)
         del self.nodes[node_id]
         return len(chunks)
 
@@ -210,7 +273,7 @@ class Model:
         plan = self.plans.get(one.task)
         if node_id not in self.nodes:
             return "UNKNOWN_NODE", set()
-        if plan is None or plan.poisoned is not None or one.index >= plan.plan.total:
+        if plan is None or not plan.open or one.index >= plan.plan.total:
             return "NOT_FOUND", set()
         chunk = plan.held.get(one.index)
         if chunk is None or (one.attempt, node_id) not in chunk.holders:
@@ -224,6 +287,8 @@ class Model:
             freed.add((holder, str(held)))
         del plan.held[one.index]
         plan.spare.pop(one.index, None)
+        plan.failures.pop(one.index, None)
+        self.nodes[node_id].rests = False
         return "OK", freed
 
     def _next(self, node: ModelNode) -> Attempt | None:
@@ -253,8 +318,10 @@ class Model:
                 return index, plan.held[index]
         return None
 
-    def _take_back(self, one: Attempt, node_id: str) -> None:
+    def _take_back(self, one: Attempt, node_id: str, *, failed: bool = False) -> None:
         plan = self.plans[one.task]
+        if failed:
+            plan.failures[one.index] = plan.failures.get(one.index, 0) + 1
         chunk = plan.held[one.index]
         chunk.holders.remove((one.attempt, node_id))
         self.nodes[node_id].chunks.remove(one)
@@ -263,6 +330,6 @@ class Model:
         del plan.held[one.index]
         plan.spare.pop(one.index, None)
         plan.retry[one.index] = chunk.attempts
-        if chunk.attempts >= plan.plan.most_attempts and plan.poisoned is None:
+        if failed and plan.failures[one.index] >= plan.plan.most_failures and plan.open:
             plan.poisoned = one.index
             plan.spare.clear()

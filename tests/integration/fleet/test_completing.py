@@ -148,7 +148,7 @@ async def test_a_result_of_another_reducer_is_invalid(world: World) -> None:
 
 
 async def test_numbers_keep_all_their_digits(world: World) -> None:
-    await world.open("t", chunks=1)
+    await world.open("t", chunks=1, iterations=2**53 - 1, size=2**53 - 1)
     await world.admit("a")
     (mine,) = await world.give("a")
     exact = Moments(2**53 - 1, 1 / 3, math.pi * 1e-9, -1.7976931348623157e308, 3.3300000000000001)

@@ -3,6 +3,7 @@
 import asyncio
 
 from shoal.fleet import rules
+from shoal.fleet.model import Poisoned
 
 from .world import World
 
@@ -83,6 +84,7 @@ async def test_who_is_too_silent_for_work_has_not_lost_its_own_yet(world: World)
     await world.open("t", chunks=2)
     await world.admit("a")
     await world.give("a")
+    await world.watch()
     await world.silence("a", (rules.FRESH_MS + rules.SILENCE_MS) // 2)
     assert await world.give("a") == []
     assert await world.fleet.reclaim_chunks() == {}
@@ -98,13 +100,13 @@ async def test_the_servers_clock_decides(world: World) -> None:
 
 
 async def test_a_chunk_that_kills_every_node_poisons_its_plan(world: World) -> None:
-    await world.open("t", chunks=1, most_attempts=2)
+    await world.open("t", chunks=1, most_failures=2)
     for attempt in (1, 2):
         await world.admit("a", "b")
         assert await world.give("a") == [f"t.0.{attempt}"]
         await world.lose("a")
     assert await world.give("b") == []
-    assert await world.fleet.lock_plan("t", "me") == "POISONED"
+    assert await world.fleet.lock_plan("t", "me") == Poisoned(0, "")
     assert await world.fleet.settled() == ["t"]
 
 
@@ -112,6 +114,7 @@ async def test_many_that_reclaim_at_once_lose_nothing(world: World) -> None:
     await world.open("t", chunks=40)
     await world.admit("a", "b")
     await world.give("a", 40)
+    await world.watch()
     await world.silence("a")
     reclaimed = await asyncio.gather(*(world.fleet.reclaim_chunks() for _ in range(5)))
     assert max(reclaimed, key=len) == {"a": 40}

@@ -8,6 +8,8 @@ from redis.asyncio import Redis
 from shoal.fleet.brain import FleetBrain
 from shoal.fleet.model import Attempt, Completed, Completion, Moments, NodeRights, Plan
 
+from .halves import change_grants, drop_one
+
 RESULT = Moments(10, 5.0, 2.0, 1.0, 9.0)
 SILENT_MS = 100_000
 
@@ -19,8 +21,15 @@ class World:
 
     async def open(self, task: str, *, chunks: int, guilds: Sequence[str] = (), **facts: Any) -> Plan:
         """A plan whose chunks have ten iterations each."""
-        given = {"token": "token", "job": f"job-of-{task}", "owner": "ann", "audience": "public", **facts}
-        plan = Plan(task=task, engine="dps@1", config_hash="hash", iterations=chunks * 10, size=10, **given)
+        given: dict[str, Any] = {
+            "token": "token",
+            "job": f"job-of-{task}",
+            "owner": "ann",
+            "audience": "public",
+            "engine": "dps@1",
+        }
+        given |= {"iterations": chunks * 10, "size": 10} | facts
+        plan = Plan(task=task, config_hash="hash", **given)
         assert await self.fleet.open_plan(plan, guilds) == "OK"
         return plan
 
@@ -53,9 +62,21 @@ class World:
         heard = await self.client.hincrby(f"{{node}}:{node}:state", "last_heartbeat", -silence_ms)
         await self.client.zadd("{node}:alive", {node: heard})
 
+    async def watch(self) -> None:
+        """Let the brain believe that somebody looked for silent nodes all the time."""
+        now, _ = await self.client.time()
+        await self.client.hset("{node}:watch", mapping={"since": 0, "last": now * 1000})
+
     async def lose(self, node: str) -> None:
+        await self.watch()
         await self.silence(node)
         assert node in await self.fleet.reclaim_chunks()
+
+    async def change_grants_and_die(self, owner: str, guilds: Sequence[str]) -> None:
+        await change_grants(self.client, owner, guilds)
+
+    async def drop_one_chunk_and_die(self, task: str) -> None:
+        await drop_one(self.client, task)
 
     async def keys(self) -> set[str]:
         return {key.decode() for key in await self.client.keys("*")}

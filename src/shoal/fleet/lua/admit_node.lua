@@ -23,7 +23,8 @@ else
   list_node(node, false)
 end
 redis.call('HSET', node.state, 'owner', owner, 'limit', limit, 'paused', paused, 'pools', pools)
-node.limit, node.paused, node.pools, node.pool_list = tonumber(limit), paused == '1', pools, nil
+node.owner, node.limit, node.paused = owner, tonumber(limit), paused == '1'
+node.pools, node.pool_list = pools, nil
 if present then
   redis.call('HSET', node.state, 'last_heartbeat', now_ms)
   redis.call('ZADD', '{node}:alive', now_ms, id)
@@ -33,7 +34,7 @@ local answer = {'OK', tonumber(redis.call('HGET', node.state, 'epoch'))}
 for _, chunk in ipairs(redis.call('HKEYS', node.chunks)) do
   local plan = plan_of(parts_of(chunk))
   if not plan or not may_serve(node, plan) then
-    lose(node, chunk)
+    lose(node, chunk, false)
     answer[#answer + 1] = chunk
   end
 end

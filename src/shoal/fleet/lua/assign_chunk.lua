@@ -2,7 +2,7 @@
 --   A node that is unknown, paused or was not heard for `fresh_ms` gets nothing.
 -- keys: none
 -- args: fresh_ms, most, nodes...
--- returns: for each chunk: node, id, job, iterations, config_hash, seed_offset, engine
+-- returns: for each chunk: node, id, job, iterations, config_hash, seed_offset, engine, seed
 -- touches: none
 -- uses: clock, plans, nodes, chunks, picking
 local fresh_ms = tonumber(ARGV[1])

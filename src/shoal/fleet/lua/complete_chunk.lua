@@ -5,7 +5,7 @@
 -- keys: none
 -- args: fresh_ms, items...
 -- returns: for each result: verdict, completed, total, AGGREGATE or '', how many others held the chunk, for each
---   of them node and id, how many chunks are next, for each of them the seven words of assign_chunk.
+--   of them node and id, how many chunks are next, for each of them the eight words of assign_chunk.
 --   The verdict is OK, ALREADY_COMPLETED, WRONG_NODE, NOT_FOUND, UNKNOWN_NODE or INVALID
 -- touches: none
 -- uses: clock, plans, nodes, chunks, picking, folding
@@ -13,15 +13,16 @@ local fresh_ms = tonumber(ARGV[1])
 local WORDS = 10
 
 -- What the plan's reducer takes, or nil when the words are something else.
-local function result_at(first, reducer)
-  if reducer == 'collect' then
+local function result_at(first, plan, index)
+  if plan.reducer == 'collect' then
     return ARGV[first] ~= '' and ARGV[first + 1] == '' and {ARGV[first]} or nil
   end
   local found = {}
   for position = first, first + 4 do
     found[#found + 1] = number_of(ARGV[position])
   end
-  return #found == 5 and found[1] > 0 and found or nil
+  local iterations = math.min(plan.size, plan.iterations - index * plan.size)
+  return #found == 5 and found[1] == iterations and found or nil
 end
 
 local function accept(plan, index, entry, result, freed)
@@ -39,6 +40,8 @@ local function accept(plan, index, entry, result, freed)
     freed[#freed + 1] = let_go(plan, index, attempt, holder)
   end
   redis.call('HDEL', plan.held, index)
+  if plan.failing == nil then plan.failing = redis.call('EXISTS', plan.failures) == 1 end
+  if plan.failing then redis.call('HDEL', plan.failures, index) end
   if plan.cursor >= plan.total then
     redis.call('ZREM', plan.spare, index)
     if plan.completed == plan.total then
@@ -55,9 +58,11 @@ local function judge(node, task, index, attempt, first, freed)
   if not plan or plan.poisoned or not index:find('^%d+$') then return 'NOT_FOUND' end
   local entry = redis.call('HGET', plan.held, index)
   if entry and (entry .. ' '):find(' ' .. attempt .. ':' .. node.id .. ' ', 1, true) then
-    local result = result_at(first, plan.reducer)
+    local result = result_at(first, plan, index)
     if not result then return 'INVALID', plan end
     accept(plan, index, entry, result, freed)
+    if node.rests then redis.call('HDEL', node.state, 'rests') end
+    node.rests = nil
     return 'OK', plan
   end
   index = tonumber(index)

@@ -26,7 +26,7 @@ end
 local left = redis.call('HLEN', plan.held)
 save_all()
 if left == 0 then
-  redis.call('DEL', plan.key, plan.done, plan.retry, plan.spare, plan.held, plan.results)
+  redis.call('UNLINK', plan.key, plan.done, plan.retry, plan.spare, plan.held, plan.failures, plan.results)
   redis.call('ZREM', '{job}:plans', task)
   redis.call('SREM', '{job}:settled', task)
   redis.call('SREM', '{job}:recheck', task)
@@ -35,4 +35,5 @@ if left == 0 then
     redis.call('DEL', mine .. ':guilds')
   end
 end
-return {left, unpack(freed)}
+table.insert(freed, 1, left)
+return freed

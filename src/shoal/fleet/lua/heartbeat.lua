@@ -1,5 +1,5 @@
 -- heartbeat: the node is alive, and `reported` pairs of chunk and progress are what it works on. A chunk that
---   neither moved nor waited behind one that moved for `stall_ms`, or is held for `longest_ms`, is lost.
+--   neither moved nor waited behind one that moved for `stall_ms`, or is held for `longest_ms`, has failed there.
 -- keys: none
 -- args: node, depth, stall_ms, longest_ms, reported...
 -- returns: {'OK', epoch, backlog, digest, ids it lost...}, or {'UNKNOWN_NODE'}. The digest is the SHA-1 of the
@@ -20,12 +20,14 @@ local held = {}
 local entries = redis.call('HGETALL', node.chunks)
 for position = 1, #entries, 2 do
   local assigned, moved, progress = entries[position + 1]:match('(%S+) (%S+) (%S+)')
-  held[entries[position]] = {assigned = tonumber(assigned), moved = tonumber(moved), progress = tonumber(progress)}
+  held[entries[position]] = {
+    assigned = tonumber(assigned), moved = tonumber(moved), progress = tonumber(progress), told = entries[position + 1],
+  }
 end
 local something_moved = false
 for position = 5, #ARGV - 1, 2 do
   local chunk, progress = held[ARGV[position]], tonumber(ARGV[position + 1])
-  if chunk and progress then
+  if chunk and progress and progress < math.huge then
     chunk.runs = true
     if progress > chunk.progress then
       chunk.progress, chunk.moved, something_moved = progress, now_ms, true
@@ -37,11 +39,11 @@ local kept, lost = {}, {}
 for id, chunk in pairs(held) do
   if something_moved and not chunk.runs then chunk.moved = now_ms end
   if now_ms - chunk.moved > stall_ms or now_ms - chunk.assigned > longest_ms or not plan_of(parts_of(id)) then
-    lose(node, id)
+    lose(node, id, true)
     lost[#lost + 1] = id
   else
-    redis.call('HSET', node.chunks, id,
-      string.format('%.0f %.0f %.17g', chunk.assigned, chunk.moved, chunk.progress))
+    local now_told = string.format('%.0f %.0f %.17g', chunk.assigned, chunk.moved, chunk.progress)
+    if now_told ~= chunk.told then redis.call('HSET', node.chunks, id, now_told) end
     kept[#kept + 1] = id .. '\n'
   end
 end
@@ -49,4 +51,8 @@ table.sort(kept)
 table.sort(lost)
 save_all()
 local epoch = tonumber(redis.call('HGET', node.state, 'epoch'))
-return {'OK', epoch, #kept, redis.sha1hex(table.concat(kept)), unpack(lost)}
+local answer = {'OK', epoch, #kept, redis.sha1hex(table.concat(kept))}
+for _, id in ipairs(lost) do
+  answer[#answer + 1] = id
+end
+return answer

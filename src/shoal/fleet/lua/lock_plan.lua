@@ -2,16 +2,16 @@
 --   Whoever holds it may take it again. The bitmap decides whether the plan is full, not the counter.
 -- keys: none
 -- args: task, holder, ttl_ms
--- returns: {'OK', token, total, count, mean, m2, least, most}, {'LOCKED'}, {'NOT_FULL'}, {'POISONED', index}
---   or {'NOT_FOUND'}; numbers with 17 digits
+-- returns: {'OK', token, total, count, mean, m2, least, most}, {'LOCKED'}, {'NOT_FULL'},
+--   {'POISONED', index, why it failed last or ''} or {'NOT_FOUND'}; numbers with 17 digits
 -- touches: none
 -- uses: clock, plans, folding
 local holder = ARGV[2]
 local ttl_ms = tonumber(ARGV[3])
 
 local plan = plan_of(ARGV[1])
-if not plan then return {'NOT_FOUND'} end
-if plan.poisoned then return {'POISONED', plan.poisoned} end
+if not plan or plan.poisoned == 'dropped' then return {'NOT_FOUND'} end
+if plan.poisoned then return {'POISONED', plan.poisoned, redis.call('HGET', plan.key, 'reason') or ''} end
 if redis.call('BITCOUNT', plan.done) < plan.total then return {'NOT_FULL'} end
 local stored = redis.call('HMGET', plan.key, 'lock', 'lock_at', 'token')
 if stored[1] and stored[1] ~= holder and now_ms < tonumber(stored[2]) + ttl_ms then return {'LOCKED'} end

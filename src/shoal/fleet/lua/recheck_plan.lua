@@ -8,7 +8,10 @@
 local task, cursor, count = ARGV[1], ARGV[2], ARGV[3]
 
 local plan = plan_of(task)
-if not plan then return {0} end
+if not plan then
+  redis.call('SREM', '{job}:recheck', task)
+  return {0}
+end
 local page = redis.call('HSCAN', plan.held, cursor, 'COUNT', count)
 local answer = {tonumber(page[1])}
 for position = 1, #page[2], 2 do
@@ -17,7 +20,7 @@ for position = 1, #page[2], 2 do
     if not may_serve(node_of(holder), plan) then
       answer[#answer + 1] = holder
       answer[#answer + 1] = task .. '.' .. index .. '.' .. attempt
-      take_back(plan, index, attempt, holder)
+      take_back(plan, index, attempt, holder, false)
     end
   end
 end

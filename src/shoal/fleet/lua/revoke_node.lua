@@ -8,6 +8,6 @@ local id = ARGV[1]
 
 redis.call('SADD', '{node}:revoked', id)
 local node = node_of(id)
-local held = node and forget_node(node) or 0
+local held = node and forget_node(node, false) or 0
 save_all()
 return held

@@ -15,7 +15,7 @@ end
 local entries = redis.call('HGETALL', plan.held)
 for position = 1, #entries, 2 do
   local attempts, attempt, holder = entries[position + 1]:match('^(%d+) (%d+):(%S+)$')
-  if attempts and tonumber(attempts) < plan.most_attempts then
+  if attempts then
     local id = plan.task .. '.' .. entries[position] .. '.' .. attempt
     local assigned = redis.call('HGET', '{node}:' .. holder .. ':chunks', id):match('^%S+')
     if now_ms - tonumber(assigned) > older_ms then

@@ -48,9 +48,12 @@ local function holders_of(entry)
   return entry:sub((entry:find(' ', 1, true))):gmatch(' (%d+):(%S+)')
 end
 
--- The node loses the chunk. It is tried again when nobody else holds it, unless it failed too often.
-local function take_back(plan, index, attempt, node_id)
+-- The node loses the chunk, because it `failed` with it or by nobody's fault. It is tried again when nobody else
+-- holds it, unless it failed too often.
+local function take_back(plan, index, attempt, node_id, failed)
   let_go(plan, index, attempt, node_id)
+  local failures = failed and redis.call('HINCRBY', plan.failures, index, 1) or 0
+  plan.failing = plan.failing or failed
   local entry = redis.call('HGET', plan.held, index)
   local attempts = entry:match('^%d+')
   local others = ''
@@ -67,7 +70,7 @@ local function take_back(plan, index, attempt, node_id)
   redis.call('HDEL', plan.held, index)
   redis.call('ZREM', plan.spare, index)
   plan.retries = nil
-  if tonumber(attempts) >= plan.most_attempts and not plan.poisoned then
+  if failures >= plan.most_failures and not plan.poisoned then
     set_plan(plan, 'poisoned', index)
     settle_plan(plan)
   elseif not plan.poisoned then

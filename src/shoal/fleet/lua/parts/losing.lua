@@ -4,11 +4,11 @@ local function parts_of(id)
 end
 
 -- A chunk whose plan is gone belongs to nobody any more.
-local function lose(node, id)
+local function lose(node, id, failed)
   local task, index, attempt = parts_of(id)
   local plan = plan_of(task)
   if plan then
-    take_back(plan, index, attempt, node.id)
+    take_back(plan, index, attempt, node.id, failed)
   elseif redis.call('HDEL', node.chunks, id) == 1 then
     node.backlog = node.backlog - 1
   end
@@ -22,10 +22,10 @@ local function may_serve(node, plan)
   return false
 end
 
-local function forget_node(node)
+local function forget_node(node, failed)
   local held = redis.call('HKEYS', node.chunks)
   for _, id in ipairs(held) do
-    lose(node, id)
+    lose(node, id, failed)
   end
   list_node(node, false)
   redis.call('DEL', node.state, node.chunks)

@@ -1,21 +1,23 @@
 -- nodes: what this call knows of each node, and the pools in which nodes with room wait.
---   {node}:<id>:state          who it is, what it may do, when it was heard last
+--   {node}:<id>:state          who it is, what it may do, when it was heard last; `rests` is there after failures:
+--                              '<how many in a row> <until>'
 --   {node}:<id>:chunks         '<task>.<index>.<attempt>' → '<assigned_ms> <moved_ms> <progress>'
 --   {node}:backlog:sorted      every live node, by how many chunks it holds
 --   {node}:alive               every live node, by when it was heard last
 --   {node}:room:<pool>         nodes that could hold more; a pool is '<grant>|<engine>'
 --   {node}:revoked             those that may never come back
+--   {node}:watch               since when, and when last, somebody looked for silent nodes
 local nodes = {}
 
 local function node_of(id)
   local node = nodes[id]
   if node == nil then
     local state = '{node}:' .. id .. ':state'
-    local stored = redis.call('HMGET', state, 'pools', 'limit', 'depth', 'paused', 'last_heartbeat', 'listed')
+    local stored = redis.call('HMGET', state, 'pools', 'limit', 'depth', 'paused', 'last_heartbeat', 'listed', 'owner', 'rests')
     node = stored[1] and {
       id = id, state = state, chunks = '{node}:' .. id .. ':chunks', pools = stored[1],
       limit = tonumber(stored[2]), depth = tonumber(stored[3]), paused = stored[4] == '1',
-      last_heartbeat = tonumber(stored[5]), listed = stored[6] == '1',
+      last_heartbeat = tonumber(stored[5]), listed = stored[6] == '1', owner = stored[7], rests = stored[8],
     } or false
     if node then
       node.backlog = redis.call('HLEN', node.chunks)
@@ -37,7 +39,8 @@ local function pools_of_node(node)
 end
 
 local function room_of(node)
-  return node.paused and 0 or math.max(0, math.min(node.limit, node.depth) - node.backlog)
+  if node.paused or node.rests and now_ms < tonumber(node.rests:match('%d+$')) then return 0 end
+  return math.max(0, math.min(node.limit, node.depth) - node.backlog)
 end
 
 local function list_node(node, listed)

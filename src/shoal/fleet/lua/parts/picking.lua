@@ -70,7 +70,7 @@ local function has_work(plan)
   return plan.cursor < plan.total or redis.call('EXISTS', plan.retry, plan.spare) > 0
 end
 
--- Adds to `told`: node, id, job, iterations, config_hash, seed_offset, engine. False when there is nothing.
+-- Adds to `told`: node, id, job, iterations, config_hash, seed_offset, engine, seed. False when there is nothing.
 local function hand_out(node, told)
   local passed = {}
   local head = fairest(node, passed)
@@ -81,7 +81,7 @@ local function hand_out(node, told)
       local id = hold(plan, index, attempts, others, node)
       local offset = index * plan.size
       for _, word in ipairs({node.id, id, plan.job, math.min(plan.size, plan.iterations - offset),
-          plan.config_hash, offset, plan.engine}) do
+          plan.config_hash, offset, plan.engine, plan.seed}) do
         told[#told + 1] = word
       end
       if not has_work(plan) then unlist_plan(plan) end

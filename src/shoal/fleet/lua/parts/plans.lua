@@ -4,11 +4,13 @@
 --   {job}:<task>:retry         index → attempts so far, of chunks that are neither done nor held
 --   {job}:<task>:spare         index → attempts so far, of held chunks that one more node may try
 --   {job}:<task>:held          index → '<attempts> <attempt>:<node> …', everyone who holds it
+--   {job}:<task>:failures      index → how often it failed, of chunks that did and are not done
 --   {job}:<task>:results       index → where the result lies (reducer collect)
 --   {job}:lane:<lane>          plans with work, by order; a lane is '<owner>|<engine>|<audience>'
 --   {job}:open:<pool>          lanes with a plan in them; a pool is '<grant>|<engine>'
 --   {job}:owner:<owner>:plans, {job}:owner:<owner>:guilds
 --   {job}:plans                every plan, by order; {job}:settled: those that are full or poisoned
+--   {job}:recheck              plans whose holders may have lost the right to hold
 local plans = {}
 local lanes_of_pool = {}
 local heads = {}
@@ -18,14 +20,15 @@ local function plan_of(task)
   if plan == nil then
     local key = '{job}:' .. task
     local stored = redis.call('HMGET', key, 'total', 'cursor', 'completed', 'size', 'iterations', 'owner',
-      'lane', 'job', 'config_hash', 'engine', 'order', 'most_attempts', 'poisoned', 'reducer')
+      'lane', 'job', 'config_hash', 'engine', 'order', 'most_failures', 'poisoned', 'reducer', 'seed')
     plan = stored[1] and {
       task = task, key = key, done = key .. ':done', retry = key .. ':retry', spare = key .. ':spare',
-      held = key .. ':held', results = key .. ':results',
+      held = key .. ':held', failures = key .. ':failures', results = key .. ':results',
       total = tonumber(stored[1]), cursor = tonumber(stored[2]), completed = tonumber(stored[3]),
       size = tonumber(stored[4]), iterations = tonumber(stored[5]), owner = stored[6], lane = stored[7],
       job = stored[8], config_hash = stored[9], engine = stored[10], order = tonumber(stored[11]),
-      most_attempts = tonumber(stored[12]), poisoned = stored[13], reducer = stored[14], changed = {},
+      most_failures = tonumber(stored[12]), poisoned = stored[13], reducer = stored[14], seed = stored[15],
+      changed = {},
     } or false
     plans[task] = plan
   end
