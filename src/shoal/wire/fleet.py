@@ -24,6 +24,9 @@ Over the beacon, calls of the node
       the result, and calls again if that ``is_worth_repeating``.
     * ``failChunk`` ``FailChunk`` → ``HeldChunks``, empty: it cannot be computed here. The chunk is tried
       elsewhere, and the node gets nothing for a while, longer after each failure in a row.
+    * ``handBackChunks`` ``HandBackChunks`` → ``HeldChunks``, empty: the node will not compute these after
+      all. With ``leaving`` it gets nothing more, everything it holds goes to others, and it is forgotten; its
+      next heartbeat makes it known again.
     * ``getAssignedChunks`` ``{}`` → ``HeldChunks``: everything the node holds, and nothing else.
     * ``getChunkInfo`` ``AskChunk`` → ``HeldChunk``, or ``CHUNK_NOT_FOUND``.
     * ``getConfig`` ``AskConfig`` → ``FoundConfig``, or ``NOT_FOUND``.
@@ -142,7 +145,7 @@ class ChunkAssigned(HeldChunk, tag_field="type", tag="chunk", rename="camel", fr
 
 
 class ChunksDropped(msgspec.Struct, tag_field="type", tag="drop", rename="camel", frozen=True, kw_only=True):
-    ids: list[ChunkId]
+    chunk_ids: list[ChunkId]
 
 
 class Ping(msgspec.Struct, tag_field="type", tag="ping", rename="camel", frozen=True, kw_only=True):
@@ -172,8 +175,8 @@ NodePush = ChunkAssigned | ChunksDropped | Ping | NodeConfigured
 class Heartbeat(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True, kw_only=True):
     """``chunks`` has everything the node holds, with the share that is done of each, from 0 to 1.
 
-    ``max_parallel`` is how many the node would run at a time, whatever its owner has set. With 0 it says that
-    it ends: it gets nothing more, and what it holds goes to others at once.
+    ``max_parallel`` is how many the node would run at a time, whatever its owner has set; with 0 it gets
+    nothing more.
     ``chunk_s`` is how long a chunk takes it; null before the first one.
     """
 
@@ -224,6 +227,11 @@ class FailChunk(msgspec.Struct, rename="camel", forbid_unknown_fields=True, froz
     chunk_id: ChunkId
     code: Annotated[str, msgspec.Meta(max_length=100)]
     reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+
+
+class HandBackChunks(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True, kw_only=True):
+    chunk_ids: Annotated[list[ChunkId], msgspec.Meta(max_length=MOST_HELD)]
+    leaving: bool = False
 
 
 class HeldChunks(msgspec.Struct, rename="camel", frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 
 AccessType = Literal["public", "user", "discord"]
-NodeState = Literal["online", "silent", "offline", "paused", "revoked"]
+NodeState = Literal["online", "offline", "paused", "revoked"]
 
 
 class Access(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True, order=True):
