@@ -7,7 +7,7 @@ DATA ?= .shoal/demo
 APP := examples.storybook.app:app
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test check bench scenarios docs lock clean
+.PHONY: help demo up down test check bench scenarios docs proto lock clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ scenarios: $(VENV)/.dev ## Break things while they work: make scenarios ROOM=job
 
 docs: $(VENV)/.dev ## Write the generated pages of docs/reference anew
 	@$(BIN)/python docs/generate.py
+
+proto: $(VENV)/.dev ## Generate the code of proto/*.proto anew
+	@$(BIN)/python proto/generate.py
 
 lock: ## Pin all dependencies anew
 	@requirements/lock $(PYTHON)
