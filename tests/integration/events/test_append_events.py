@@ -7,6 +7,8 @@ import pytest
 
 from shoal.ledger.connection import Connection
 from shoal.ledger.pool import Ledger
+from shoal.runtime.errors import Invalid
+from tests.integration.jobs.races import refused
 
 APPEND = "SELECT shoal.append_events($1, $2, $3, p_event_ids => $4)"
 TOLD = """
@@ -97,5 +99,5 @@ async def test_a_hash_without_an_absolute_value_has_a_partition(ledger: Ledger) 
 @pytest.mark.parametrize("wrong", ["Thing.made", "", "thing made", "x" * 127])
 async def test_a_type_that_is_no_name_is_refused(ledger: Ledger, wrong: str) -> None:
     async with ledger.connection() as connection:
-        with pytest.raises(asyncpg.CheckViolationError):
+        with refused(Invalid, "invalid_event_type"):
             await append(connection, wrong)

@@ -21,7 +21,8 @@ MAKE = f"CREATE DATABASE {DATABASE} TEMPLATE {MIGRATED} STRATEGY file_copy"
 EMPTY = (
     "DELETE FROM jobs; DELETE FROM idempotency_keys; DELETE FROM job_types; DELETE FROM users; "
     "DELETE FROM access_keys; DELETE FROM shoal.deleted_jobs; DELETE FROM shoal.chores; "
-    "DELETE FROM vault_usage; DELETE FROM shoal.vault_quota; DELETE FROM task_limits"
+    "DELETE FROM vault_usage; DELETE FROM shoal.vault_quota; DELETE FROM task_limits; "
+    "DELETE FROM event_sink_t WHERE kind <> 'jobs'; DELETE FROM outbox_message_t; DELETE FROM event_store_t"
 )
 
 

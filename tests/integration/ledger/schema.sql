@@ -10,7 +10,7 @@ CREATE DOMAIN shoal.error_text AS text
 	CONSTRAINT error_fits CHECK ((length(VALUE) <= 16384));
 
 CREATE DOMAIN shoal.event_name AS text
-	CONSTRAINT event_name_check CHECK ((VALUE ~ '^[a-z][a-z0-9_.-]{0,125}$'::text));
+	CONSTRAINT event_name_check CHECK (((length(VALUE) >= 1) AND (length(VALUE) <= 126)));
 
 CREATE DOMAIN shoal.event_payload AS jsonb
 	CONSTRAINT event_payload_fits CHECK ((octet_length((VALUE)::text) <= 262144));
@@ -52,6 +52,29 @@ CREATE FUNCTION auth.uid() RETURNS uuid
     AS $$
       SELECT nullif(auth.jwt() ->> 'sub', '')::uuid
     $$;
+
+CREATE FUNCTION public.add_webhook(p_url text, p_patterns text[] DEFAULT '{*}'::text[], p_user_id uuid DEFAULT NULL::uuid, OUT name text, OUT secret text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+DECLARE
+  v_user uuid := CASE WHEN shoal.is_service() THEN p_user_id ELSE auth.uid() END;
+BEGIN
+  IF NOT shoal.is_service() AND (v_user IS NULL OR p_user_id <> v_user) THEN
+    PERFORM shoal.refuse('SH403', 'sink_owner_foreign', 'A user has webhooks for their own events only.');
+  ELSIF NOT coalesce(length(p_url) <= 2000 AND p_url ~ '^https?://[^/@ ]+(/[^ ]*)?$', false) THEN
+    PERFORM shoal.refuse('SH400', 'invalid_webhook_url', 'A webhook goes to an http(s) URL without a password.');
+  ELSIF NOT coalesce(shoal.are_patterns(p_patterns), false) THEN
+    PERFORM shoal.refuse('SH400', 'invalid_pattern', 'These are not types of events.',
+      'Write job.completed, job.* or *.');
+  ELSIF v_user IS NOT NULL AND (SELECT count(*) FROM public.event_sink_t s WHERE s.user_id = v_user) >= 20 THEN
+    PERFORM shoal.refuse('SH409', 'too_many_webhooks', 'There are 20 webhooks already.', 'Remove one of them.');
+  END IF;
+  name := 'webhook-' || left(replace(gen_random_uuid()::text, '-', ''), 12);
+  secret := 'whsec_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+  PERFORM shoal.add_sink(name, 'webhook', p_patterns, v_user, jsonb_build_object('url', p_url), secret);
+END
+$_$;
 
 CREATE FUNCTION public.cancel_job(p_job_id uuid, p_reason text DEFAULT 'Cancelled.'::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -226,6 +249,30 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION public.emit_event(p_type text, p_payload jsonb DEFAULT '{}'::jsonb, p_key text DEFAULT ''::text, p_user_id uuid DEFAULT NULL::uuid, p_event_id uuid DEFAULT NULL::uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+DECLARE
+  v_user uuid := CASE WHEN shoal.is_service() THEN p_user_id ELSE auth.uid() END;
+  v_id   uuid := coalesce(p_event_id, shoal.uuid7());
+BEGIN
+  IF v_user IS NULL THEN
+    PERFORM shoal.refuse('SH400', 'event_owner_missing', 'The event has no owner.', 'A service names the user (userId).');
+  ELSIF NOT shoal.is_service() AND p_user_id <> v_user THEN
+    PERFORM shoal.refuse('SH403', 'event_owner_foreign', 'A user makes only events of their own.');
+  ELSIF NOT coalesce(p_type ~ '^user\.[a-z0-9_.-]{1,121}$', false) THEN
+    PERFORM shoal.refuse('SH400', 'invalid_event_type', format('%L cannot be the type of an event of yours.', p_type),
+      'Types of your own begin with user. and have small letters, digits, _, . and -.');
+  ELSIF octet_length(p_payload::text) > 65536 OR length(p_key) > 200 THEN
+    PERFORM shoal.refuse('SH413', 'event_too_large', 'The payload of an event has at most 65,536 bytes, its key 200 characters.');
+  END IF;
+  PERFORM shoal.append_events('user', ARRAY[concat_ws(':', v_user, nullif(p_key, ''))], ARRAY[p_type], ARRAY[p_payload],
+    ARRAY[v_user], p_event_ids => ARRAY[v_id]);
+  RETURN v_id;
+END
+$_$;
+
 CREATE FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text DEFAULT ''::text, p_claim_token uuid DEFAULT NULL::uuid) RETURNS boolean
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO ''
@@ -233,6 +280,21 @@ CREATE FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text 
   SELECT verdict <> 'lease_lost'
     FROM shoal.fail_tasks(p_worker_id, ARRAY[p_task_id], ARRAY[p_claim_token], ARRAY[p_error],
       ARRAY[false], ARRAY[NULL::real])
+$$;
+
+CREATE FUNCTION public.forget_dead_letters(p_sink text, p_event_ids uuid[] DEFAULT NULL::uuid[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_forgotten int;
+BEGIN
+  PERFORM shoal.require_own_sink(p_sink);
+  DELETE FROM public.event_dead_letter_t d
+   WHERE d.sink = p_sink AND (p_event_ids IS NULL OR d.event_id = ANY (p_event_ids));
+  GET DIAGNOSTICS v_forgotten = ROW_COUNT;
+  RETURN v_forgotten;
+END
 $$;
 
 CREATE FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid DEFAULT NULL::uuid) RETURNS boolean
@@ -265,6 +327,18 @@ CREATE FUNCTION public.limit_vault(p_user_id uuid, p_max_bytes bigint DEFAULT NU
     AS $$
   INSERT INTO public.vault_usage (user_id, max_bytes) VALUES (p_user_id, p_max_bytes)
   ON CONFLICT (user_id) DO UPDATE SET max_bytes = excluded.max_bytes
+$$;
+
+CREATE FUNCTION public.pause_event_sink(p_name text, p_because text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.require_own_sink(p_name);
+  UPDATE public.event_sink_t s SET paused_because = p_because WHERE s.name = p_name;
+  UPDATE public.consumer_offset_t k SET retry_at = NULL WHERE k.sink = p_name AND p_because IS NULL;
+  PERFORM pg_notify('shoal_events', '');
+END
 $$;
 
 CREATE FUNCTION public.pause_task_type(p_task_type text, p_reason text DEFAULT 'Paused.'::text) RETURNS void
@@ -339,6 +413,63 @@ BEGIN
   END IF;
   PERFORM pg_notify('shoal_tasks', '');
   RETURN coalesce(cardinality(v_stale), 0);
+END
+$$;
+
+CREATE FUNCTION public.remove_event_sink(p_name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.require_own_sink(p_name);
+  DELETE FROM public.event_sink_t s WHERE s.name = p_name;
+  PERFORM pg_notify('shoal_events', '');
+END
+$$;
+
+CREATE FUNCTION public.replay_dead_letters(p_sink text, p_event_ids uuid[] DEFAULT NULL::uuid[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_told int;
+BEGIN
+  PERFORM shoal.require_own_sink(p_sink);
+  WITH again AS (
+    DELETE FROM public.event_dead_letter_t d
+     WHERE d.sink = p_sink AND (p_event_ids IS NULL OR d.event_id = ANY (p_event_ids))
+    RETURNING d.event_id
+  )
+  INSERT INTO public.outbox_message_t (event_id, partition, sink)
+  SELECT e.event_id, shoal.partition_of(e.aggregate_id), p_sink
+    FROM again a JOIN public.event_store_t e ON e.event_id = a.event_id ORDER BY e.tx, e.seq;
+  GET DIAGNOSTICS v_told = ROW_COUNT;
+  PERFORM pg_notify('shoal_events', '');
+  RETURN v_told;
+END
+$$;
+
+CREATE FUNCTION public.replay_events(p_sink text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_until timestamp with time zone DEFAULT NULL::timestamp with time zone, p_types text[] DEFAULT NULL::text[], p_event_ids uuid[] DEFAULT NULL::uuid[], p_at_most integer DEFAULT 100000) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_sink public.event_sink_t;
+  v_told int;
+BEGIN
+  PERFORM shoal.require_own_sink(p_sink);
+  SELECT s.* INTO v_sink FROM public.event_sink_t s WHERE s.name = p_sink;
+  INSERT INTO public.outbox_message_t (event_id, partition, sink)
+  SELECT e.event_id, shoal.partition_of(e.aggregate_id), p_sink FROM public.event_store_t e
+   WHERE (p_event_ids IS NULL OR e.event_id = ANY (p_event_ids))
+     AND (p_from IS NULL OR e.occurred_at >= p_from) AND (p_until IS NULL OR e.occurred_at < p_until)
+     AND (p_types IS NULL OR shoal.event_matches(e.event_type, p_types))
+     AND shoal.event_matches(e.event_type, v_sink.patterns)
+     AND (v_sink.user_id IS NULL OR e.user_id = v_sink.user_id)
+   ORDER BY e.tx, e.seq LIMIT least(p_at_most, 100000);
+  GET DIAGNOSTICS v_told = ROW_COUNT;
+  PERFORM pg_notify('shoal_events', '');
+  RETURN v_told;
 END
 $$;
 
@@ -442,6 +573,37 @@ CREATE FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_claim_toke
    ORDER BY g.position
 $$;
 
+CREATE FUNCTION shoal.add_sink(p_name text, p_kind text, p_patterns text[], p_user_id uuid DEFAULT NULL::uuid, p_config jsonb DEFAULT '{}'::jsonb, p_secret text DEFAULT NULL::text, p_max_attempts integer DEFAULT 10) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_known public.event_sink_t;
+  v_new   boolean;
+BEGIN
+  INSERT INTO public.event_sink_t (name, kind, patterns, user_id, config, max_attempts)
+  VALUES (p_name, p_kind, p_patterns, p_user_id, p_config, p_max_attempts)
+  ON CONFLICT (name) DO NOTHING;
+  v_new := FOUND;
+  IF v_new THEN
+    INSERT INTO public.consumer_offset_t (sink, partition, position)
+    SELECT p_name, c.partition, c.last_position FROM public.outbox_partition_t c ORDER BY c.partition;
+  ELSE
+    SELECT s.* INTO v_known FROM public.event_sink_t s WHERE s.name = p_name FOR UPDATE;
+    IF v_known.kind <> p_kind OR v_known.user_id IS DISTINCT FROM p_user_id THEN
+      PERFORM shoal.refuse('SH409', 'sink_exists', format('The name %s is taken.', p_name), 'Choose another one.');
+    END IF;
+    UPDATE public.event_sink_t s SET patterns = p_patterns, config = p_config, max_attempts = p_max_attempts
+     WHERE s.name = p_name
+       AND (s.patterns, s.config, s.max_attempts) IS DISTINCT FROM (p_patterns, p_config, p_max_attempts);
+  END IF;
+  INSERT INTO shoal.sink_secrets AS k (sink, secret) SELECT p_name, p_secret WHERE p_secret IS NOT NULL
+  ON CONFLICT (sink) DO UPDATE SET secret = excluded.secret;
+  PERFORM pg_notify('shoal_events', '');
+  RETURN v_new;
+END
+$$;
+
 CREATE FUNCTION shoal.adopt_artifact() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -460,16 +622,41 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.advance_cursors(p_sink text, p_holder uuid, p_partitions smallint[], p_positions bigint[], p_done boolean, p_lease_s real DEFAULT 30) RETURNS SETOF smallint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  UPDATE public.consumer_offset_t k
+     SET position = greatest(k.position, g.position), attempts = 0, failing_since = NULL, retry_at = NULL,
+         last_error = NULL, moved_at = clock_timestamp(),
+         holder = CASE WHEN NOT p_done THEN k.holder END,
+         held_until = CASE WHEN NOT p_done THEN clock_timestamp() + make_interval(secs => p_lease_s) END
+    FROM unnest(p_partitions, p_positions) AS g(partition, position)
+   WHERE k.sink = p_sink AND k.partition = g.partition AND k.holder = p_holder
+  RETURNING k.partition
+$$;
+
 CREATE FUNCTION shoal.append_events(p_aggregate_type text, p_aggregate_ids text[], p_event_types text[], p_payloads jsonb[] DEFAULT NULL::jsonb[], p_user_ids uuid[] DEFAULT NULL::uuid[], p_aggregate_versions bigint[] DEFAULT NULL::bigint[], p_event_ids uuid[] DEFAULT NULL::uuid[], p_event_topics text[] DEFAULT NULL::text[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
-    AS $$
+    AS $_$
 DECLARE
-  v_wanted text[] := ARRAY(SELECT t.event_type FROM (SELECT DISTINCT unnest(p_event_types) AS event_type) t
-                            WHERE shoal.event_is_wanted(t.event_type));
+  v_types  text[] := ARRAY(SELECT DISTINCT unnest(p_event_types));
+  v_wanted text[];
+  v_wrong  text;
   v_new    int;
   v_told   int;
 BEGIN
+  SELECT array_agg(t) FILTER (WHERE EXISTS (SELECT FROM public.event_sink_t s WHERE shoal.event_matches(t, s.patterns))),
+         min(t) FILTER (WHERE t !~ '^[a-z][a-z0-9_.-]{0,125}$')
+    INTO v_wanted, v_wrong FROM unnest(v_types) AS t;
+  v_wanted := coalesce(v_wanted, '{}');
+  IF v_wrong IS NOT NULL OR array_position(v_types, NULL) IS NOT NULL THEN
+    PERFORM shoal.refuse('SH400', 'invalid_event_type', format('%L cannot be the type of an event.', v_wrong),
+      'Types have small letters, digits, _, . and -, and begin with a letter.');
+  ELSIF NOT EXISTS (SELECT FROM unnest(v_types) AS t WHERE shoal.event_is_kept(t) OR t = ANY (v_wanted)) THEN
+    RETURN 0;
+  END IF;
   WITH new AS (
     INSERT INTO public.event_store_t AS e (event_id, aggregate_type, aggregate_id, aggregate_version, event_type,
                                            event_topic, payload, user_id)
@@ -478,7 +665,7 @@ BEGIN
       FROM unnest(p_event_ids, p_aggregate_ids, p_aggregate_versions, p_event_types, p_event_topics, p_payloads,
                   p_user_ids) WITH ORDINALITY
            AS g(event_id, aggregate_id, aggregate_version, event_type, event_topic, payload, user_id, nr)
-     WHERE g.event_type = ANY (v_wanted) OR NOT starts_with(g.event_type, 'task.')
+     WHERE g.event_type = ANY (v_wanted) OR shoal.event_is_kept(g.event_type)
      ORDER BY g.nr
     ON CONFLICT (event_id) DO NOTHING
     RETURNING e.event_id, e.aggregate_id, e.event_type, e.seq
@@ -494,7 +681,77 @@ BEGIN
   END IF;
   RETURN v_new;
 END
+$_$;
+
+CREATE FUNCTION shoal.append_events_of_changed_jobs() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.append_events('job', array_agg(c.id::text), array_agg(c.event_type), array_agg(c.payload),
+            array_agg(c.user_id), array_agg(c.aggregate_version))
+     FROM (
+       SELECT n.id, n.user_id, n.aggregate_version, shoal.job_event_payload(n)
+              || CASE WHEN n.status = 'complete' THEN jsonb_build_object('result', n.result) ELSE '{}' END AS payload,
+              CASE n.status WHEN 'complete' THEN 'job.completed' WHEN 'failed' THEN 'job.failed'
+                            WHEN 'cancelled' THEN 'job.cancelled'
+                            ELSE CASE o.status WHEN 'queued' THEN 'job.started' ELSE 'job.retried' END END AS event_type
+         FROM before o JOIN after n ON n.id = o.id
+        WHERE n.status <> o.status
+     ) c
+    HAVING count(*) > 0;
+  RETURN NULL;
+END
 $$;
+
+CREATE FUNCTION shoal.append_events_of_changed_tasks() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM public.event_sink_t s, unnest(s.patterns) AS p WHERE starts_with(p, 'task.')) THEN
+    RETURN NULL;
+  END IF;
+  PERFORM shoal.append_events('job', array_agg(c.job_id::text), array_agg(c.event_type), array_agg(c.payload),
+            array_agg(c.user_id), p_event_topics => array_agg('task'::text))
+     FROM (
+       SELECT n.job_id, j.user_id,
+              jsonb_strip_nulls(jsonb_build_object(
+                'v', 1, 'jobId', n.job_id, 'jobType', j.type, 'taskId', n.id, 'taskName', n.name,
+                'taskType', n.task_type, 'executor', n.executor, 'attempt', greatest(n.attempts, o.attempts),
+                'worker', coalesce(n.worker_id, o.worker_id),
+                'error', CASE WHEN n.status IN ('pending', 'failed', 'cancelled') THEN left(n.error, 2000) END)) AS payload,
+              CASE n.status WHEN 'claimed' THEN 'task.claimed' WHEN 'complete' THEN 'task.completed'
+                            WHEN 'failed' THEN 'task.failed' WHEN 'cancelled' THEN 'task.cancelled'
+                            ELSE 'task.retrying' END AS event_type
+         FROM before o JOIN after n ON n.id = o.id JOIN public.jobs j ON j.id = n.job_id
+        WHERE n.status <> o.status
+        ORDER BY n.id
+     ) c
+    HAVING count(*) > 0;
+  RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION shoal.append_events_of_new_jobs() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.append_events('job', array_agg(i.id::text), array_agg('job.created'::text),
+            array_agg(shoal.job_event_payload(i)), array_agg(i.user_id), array_agg(i.aggregate_version))
+     FROM inserted i HAVING count(*) > 0;
+  RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION shoal.are_patterns(p_patterns text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+  SELECT cardinality(p_patterns) BETWEEN 1 AND 100
+     AND (SELECT bool_and(p IS NOT NULL AND p ~ '^([a-z][a-z0-9_.-]{0,125}|[a-z][a-z0-9_.-]{0,123}\.\*|\*)$')
+            FROM unnest(p_patterns) AS p)
+$_$;
 
 CREATE FUNCTION shoal.backoff(p_base_s real, p_attempt integer, p_chance double precision) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -619,6 +876,16 @@ BEGIN
        FROM (SELECT a.user_id, sum(a.file_size_bytes) AS bytes FROM added a GROUP BY a.user_id) c;
   END IF;
   RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION shoal.count_job_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+BEGIN
+  NEW.aggregate_version := OLD.aggregate_version + 1;
+  RETURN NEW;
 END
 $$;
 
@@ -791,6 +1058,32 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.delete_old_events(p_keep interval, OUT deleted integer, OUT untold integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_old uuid[] := ARRAY(
+    SELECT o.event_id FROM (
+      SELECT e.event_id, e.occurred_at FROM public.event_store_t e ORDER BY e.tx, e.seq LIMIT 2000) o
+     WHERE o.occurred_at < clock_timestamp() - p_keep);
+BEGIN
+  untold := 0;
+  IF cardinality(v_old) > 0 AND EXISTS (SELECT FROM public.outbox_message_t) THEN
+    WITH gone AS (  -- the oldest there are, for there is no index on whose they are
+      DELETE FROM public.outbox_message_t o
+       WHERE o.id IN (SELECT m.id FROM public.outbox_message_t m ORDER BY m.id LIMIT 10000) AND o.event_id = ANY (v_old)
+      RETURNING o.id)
+    SELECT count(*) INTO untold FROM gone;
+  END IF;
+  DELETE FROM public.event_dead_letter_t d WHERE d.event_id = ANY (v_old);
+  DELETE FROM shoal.consumed_events c WHERE c.event_id = ANY (v_old);
+  DELETE FROM public.event_store_t e WHERE e.event_id = ANY (v_old);
+  GET DIAGNOSTICS deleted = ROW_COUNT;
+END
+$$;
+
 CREATE FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -845,6 +1138,29 @@ BEGIN
   DELETE FROM public.task_logs d WHERE d.id IN (
     SELECT g.id FROM public.task_logs g JOIN public.jobs j ON j.id = g.job_id AND j.finished_at IS NOT NULL
      WHERE g.at < v_until ORDER BY g.at LIMIT 5000 FOR UPDATE OF g SKIP LOCKED);
+  GET DIAGNOSTICS v_deleted = ROW_COUNT;
+  RETURN v_deleted;
+END
+$$;
+
+CREATE FUNCTION shoal.delete_told_messages(p_at_most integer DEFAULT 5000) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_deleted int;
+BEGIN
+  DELETE FROM public.outbox_message_t d WHERE d.id IN (
+    SELECT o.id FROM (
+      SELECT c.partition, coalesce(min(k.position), c.last_position) AS told FROM public.outbox_partition_t c
+        LEFT JOIN public.consumer_offset_t k ON k.partition = c.partition
+       GROUP BY c.partition, c.last_position
+    ) t
+    CROSS JOIN LATERAL (
+      SELECT m.id FROM public.outbox_message_t m
+       WHERE m.partition = t.partition AND m.position <= t.told ORDER BY m.position LIMIT p_at_most
+    ) o LIMIT p_at_most);
   GET DIAGNOSTICS v_deleted = ROW_COUNT;
   RETURN v_deleted;
 END
@@ -925,6 +1241,7 @@ CREATE TABLE public.jobs (
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
     updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    aggregate_version bigint DEFAULT 1 NOT NULL,
     CONSTRAINT job_phases_match CHECK (((cardinality(phase_names) = cardinality(phase_ends)) AND (cardinality(phase_names) = cardinality(phase_total)) AND (cardinality(phase_names) = cardinality(phase_done)))),
     CONSTRAINT jobs_priority_check CHECK (((priority >= '-100'::integer) AND (priority <= 100))),
     CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'complete'::text, 'failed'::text, 'cancelled'::text]))),
@@ -944,6 +1261,10 @@ CREATE FUNCTION shoal.ended_jobs(p_user_id uuid, p_statuses text[], p_type text,
      AND (p_type IS NULL OR j.type = p_type) AND (p_finished_before IS NULL OR j.finished_at < p_finished_before)
 $$;
 
+CREATE FUNCTION shoal.event_is_kept(p_event_type text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT NOT (starts_with(p_event_type, 'task.') OR p_event_type = 'job.started') $$;
+
 CREATE FUNCTION shoal.event_is_wanted(p_event_type text) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO ''
@@ -958,6 +1279,52 @@ CREATE FUNCTION shoal.event_matches(p_event_type text, p_patterns text[]) RETURN
       OR EXISTS (SELECT FROM unnest(p_patterns) AS p
                   WHERE p = '*' AND NOT starts_with(p_event_type, 'task.')
                      OR right(p, 2) = '.*' AND starts_with(p_event_type, left(p, -1)))
+$$;
+
+CREATE FUNCTION shoal.fail_event(p_sink text, p_holder uuid, p_partition smallint, p_position bigint, p_event_id uuid, p_kind text, p_error text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_cursor public.consumer_offset_t;
+  v_sink   public.event_sink_t;
+  v_dead   boolean;
+BEGIN
+  SELECT k.* INTO v_cursor FROM public.consumer_offset_t k
+   WHERE k.sink = p_sink AND k.partition = p_partition AND k.holder = p_holder FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'lost';
+  END IF;
+  SELECT s.* INTO v_sink FROM public.event_sink_t s WHERE s.name = p_sink;
+  IF v_cursor.position < p_position - 1 THEN  -- it has come further: these are the first attempts at this one
+    v_cursor.attempts := 0;
+    v_cursor.failing_since := NULL;
+  END IF;
+  v_cursor.attempts := v_cursor.attempts + (p_kind <> 'away')::int;
+  v_cursor.failing_since := coalesce(v_cursor.failing_since, clock_timestamp());
+  v_dead := p_kind = 'refused'
+    OR p_kind = 'failed' AND v_cursor.attempts >= v_sink.max_attempts
+       AND (v_sink.kind IN ('consumer', 'jobs') OR v_cursor.failing_since < clock_timestamp() - interval '1 day'
+            OR EXISTS (SELECT FROM public.consumer_offset_t k
+                        WHERE k.sink = p_sink AND k.partition <> p_partition AND k.moved_at > v_cursor.failing_since));
+  IF v_dead THEN
+    INSERT INTO public.event_dead_letter_t AS d (sink, event_id, reason, attempts)
+    VALUES (p_sink, p_event_id, left(p_error, 4000), v_cursor.attempts)
+    ON CONFLICT (sink, event_id) DO UPDATE
+      SET reason = excluded.reason, attempts = excluded.attempts, failed_at = clock_timestamp();
+  END IF;
+  UPDATE public.consumer_offset_t k
+     SET position = greatest(k.position, p_position - (NOT v_dead)::int),
+         attempts = CASE WHEN v_dead THEN 0 ELSE v_cursor.attempts END,
+         failing_since = CASE WHEN NOT v_dead THEN v_cursor.failing_since END,
+         retry_at = CASE WHEN NOT v_dead THEN clock_timestamp() + least(
+           shoal.backoff(1, greatest(v_cursor.attempts, 1), random()), interval '5 minutes') END,
+         last_error = CASE WHEN NOT v_dead THEN left(p_error, 4000) END,
+         moved_at = CASE WHEN k.position < p_position - 1 OR v_dead THEN clock_timestamp() ELSE k.moved_at END,
+         holder = NULL, held_until = NULL
+   WHERE k.sink = p_sink AND k.partition = p_partition;
+  RETURN CASE WHEN v_dead THEN 'dead' ELSE 'retrying' END;
+END
 $$;
 
 CREATE FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) RETURNS TABLE(task_id uuid, verdict text)
@@ -1051,6 +1418,30 @@ CREATE FUNCTION shoal.forget_empty_limit(p_task_type text) RETURNS void
   SELECT pg_notify('shoal_tasks', '')
 $$;
 
+CREATE TABLE public.consumer_offset_t (
+    sink text NOT NULL,
+    partition smallint NOT NULL,
+    "position" bigint DEFAULT 0 NOT NULL,
+    holder uuid,
+    held_until timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    failing_since timestamp with time zone,
+    retry_at timestamp with time zone,
+    last_error text,
+    moved_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
+
+CREATE FUNCTION shoal.free_cursors(p_sink text) RETURNS SETOF public.consumer_offset_t
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT k.* FROM public.consumer_offset_t k
+    JOIN public.outbox_partition_t c ON c.partition = k.partition
+   WHERE k.sink = p_sink AND k.position < c.last_position
+     AND (k.held_until IS NULL OR k.held_until < clock_timestamp())
+     AND (k.retry_at IS NULL OR k.retry_at < clock_timestamp())
+$$;
+
 CREATE FUNCTION shoal.graph_entries(p_job_ids uuid[], p_graphs jsonb[]) RETURNS TABLE(nr bigint, job_id uuid, task jsonb, name text, is_result boolean, size bigint, preceding bigint, fan_in bigint, fan_out bigint)
     LANGUAGE sql STABLE
     SET search_path TO ''
@@ -1077,6 +1468,20 @@ CREATE FUNCTION shoal.graph_entries(p_job_ids uuid[], p_graphs jsonb[]) RETURNS 
                 GROUP BY n.nr, n.name) i ON i.nr = e.nr AND i.name = e.name
     LEFT JOIN (SELECT n.nr, n.needed, sum(n.size)::bigint AS n FROM need n
                 GROUP BY n.nr, n.needed) o ON o.nr = e.nr AND o.needed = e.name
+$$;
+
+CREATE FUNCTION shoal.heal_event_order() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_healed int;
+BEGIN
+  UPDATE public.event_store_t e SET tx = '3'::xid8 WHERE e.tx > pg_current_xact_id();
+  GET DIAGNOSTICS v_healed = ROW_COUNT;
+  RETURN v_healed;
+END
 $$;
 
 CREATE FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) RETURNS SETOF uuid
@@ -1279,6 +1684,14 @@ CREATE FUNCTION shoal.is_service() RETURNS boolean
      AND pg_has_role(coalesce(nullif(current_setting('role'), 'none'), session_user), 'service_role', 'MEMBER')
 $$;
 
+CREATE FUNCTION shoal.job_event_payload(p_job public.jobs) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT jsonb_strip_nulls(jsonb_build_object(
+    'v', 1, 'jobId', p_job.id, 'jobType', p_job.type, 'status', p_job.status, 'uniqueKey', p_job.unique_key,
+    'error', left(p_job.error, 2000)))
+$$;
+
 CREATE FUNCTION shoal.job_of_task(p_task_id uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1382,6 +1795,45 @@ CREATE FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority intege
               AND j.priority >= p_priority AND j.id <> p_job_id
             ORDER BY j.turn_ends DESC LIMIT 1)), now_us + 21600000000)
     FROM (SELECT shoal.microseconds(clock_timestamp()) AS now_us) n
+$$;
+
+CREATE FUNCTION shoal.order_outbox(p_at_most integer DEFAULT 2000) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_partitions smallint[];
+  v_ordered    int;
+BEGIN
+  v_partitions := ARRAY(
+    SELECT c.partition FROM public.outbox_partition_t c
+     WHERE EXISTS (SELECT FROM public.outbox_message_t o WHERE o.partition = c.partition AND o.position IS NULL)
+     ORDER BY c.partition FOR NO KEY UPDATE OF c SKIP LOCKED);
+  IF cardinality(v_partitions) = 0 THEN
+    RETURN 0;
+  END IF;
+  -- A statement of its own: it sees what was committed while the locks were taken.
+  WITH waiting AS MATERIALIZED (
+    SELECT w.id, p.partition, row_number() OVER (PARTITION BY p.partition ORDER BY w.id) AS nr
+      FROM unnest(v_partitions) AS p(partition)
+     CROSS JOIN LATERAL (
+       SELECT o.id FROM public.outbox_message_t o
+        WHERE o.partition = p.partition AND o.position IS NULL ORDER BY o.id LIMIT p_at_most) w
+  ), placed AS (
+    UPDATE public.outbox_message_t o SET position = c.last_position + w.nr
+      FROM waiting w JOIN public.outbox_partition_t c ON c.partition = w.partition
+     WHERE o.id = w.id
+    RETURNING o.partition
+  ), moved AS (
+    UPDATE public.outbox_partition_t c SET last_position = c.last_position + n.n
+      FROM (SELECT p.partition, count(*) AS n FROM placed p GROUP BY p.partition) n
+     WHERE c.partition = n.partition
+    RETURNING n.n
+  )
+  SELECT coalesce(sum(m.n), 0) INTO v_ordered FROM moved m;
+  RETURN v_ordered;
+END
 $$;
 
 CREATE FUNCTION shoal.partition_of(p_aggregate_id text) RETURNS smallint
@@ -1491,6 +1943,11 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.register_consumer(p_name text, p_patterns text[], p_max_attempts integer) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$ SELECT shoal.add_sink(p_name, 'consumer', p_patterns, p_max_attempts => p_max_attempts) $$;
+
 CREATE FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO ''
@@ -1502,6 +1959,14 @@ CREATE FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_sc
         registered_at = clock_timestamp()
     WHERE (t.version, t.params_schema, t.phases)
           IS DISTINCT FROM (excluded.version, excluded.params_schema, excluded.phases)
+$$;
+
+CREATE FUNCTION shoal.release_cursors(p_sink text, p_holder uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  UPDATE public.consumer_offset_t k SET holder = NULL, held_until = NULL
+   WHERE k.sink = p_sink AND k.holder = p_holder
 $$;
 
 CREATE FUNCTION shoal.release_dependants(p_task_ids uuid[], p_failed boolean) RETURNS void
@@ -1553,6 +2018,19 @@ CREATE FUNCTION shoal.remember_deleted_jobs() RETURNS trigger
 BEGIN
   INSERT INTO shoal.deleted_jobs (job_id, user_id) SELECT r.id, r.user_id FROM removed r ON CONFLICT DO NOTHING;
   RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION shoal.require_own_sink(p_name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM public.event_sink_t s
+                  WHERE s.name = p_name AND (shoal.is_service() OR s.user_id = auth.uid())) THEN
+    PERFORM shoal.refuse('SH404', 'sink_not_found', format('There is no sink %s.', p_name),
+      'shoal events sinks lists them.');
+  END IF;
 END
 $$;
 
@@ -1718,6 +2196,114 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.start_job_of_event(p_event_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_event public.event_store_t;
+BEGIN
+  SELECT e.* INTO v_event FROM public.event_store_t e WHERE e.event_id = p_event_id;
+  IF v_event.aggregate_type = 'schedule' THEN
+    PERFORM shoal.start_scheduled_job(p_event_id);
+  ELSIF jsonb_typeof(v_event.payload -> 'type') IS DISTINCT FROM 'string' THEN
+    PERFORM shoal.refuse('SH400', 'job_type_missing', 'The event does not name the type of a job.');
+  ELSE
+    PERFORM public.create_job(v_event.payload ->> 'type', coalesce(v_event.payload -> 'params', '{}'), v_event.user_id,
+      coalesce((v_event.payload ->> 'priority')::int, 0));
+  END IF;
+END
+$$;
+
+CREATE FUNCTION shoal.start_jobs_of_events(p_sink text, p_at_most integer DEFAULT 100) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_holder uuid := gen_random_uuid();
+  v_rows   record;
+  v_seen   int := 0;
+  v_here   smallint;
+  v_up_to  bigint;
+  v_error  text;
+BEGIN
+  FOR v_rows IN SELECT t.* FROM shoal.take_events(p_sink, v_holder, 60, 1, p_at_most) t LOOP
+    v_here := v_rows.partition;
+    v_up_to := v_rows.up_to;
+    CONTINUE WHEN v_rows.event_id IS NULL;
+    v_seen := v_seen + 1;
+    BEGIN
+      INSERT INTO shoal.consumed_events (event_id, sink) VALUES (v_rows.event_id, p_sink) ON CONFLICT DO NOTHING;
+      IF FOUND THEN
+        PERFORM shoal.start_job_of_event(v_rows.event_id);
+      END IF;
+    EXCEPTION WHEN OTHERS THEN
+      -- The other transaction won, no room, not now, the server ends, its disk: not the fault of the event.
+      IF left(SQLSTATE, 2) IN ('08', '25', '40', '53', '55', '57', '58') THEN
+        RAISE;
+      END IF;
+      GET STACKED DIAGNOSTICS v_error = MESSAGE_TEXT;
+      INSERT INTO public.event_dead_letter_t AS d (sink, event_id, reason, attempts)
+      VALUES (p_sink, v_rows.event_id, left(v_error, 4000), 1)
+      ON CONFLICT (sink, event_id) DO UPDATE SET reason = excluded.reason, attempts = d.attempts + 1,
+                                                 failed_at = clock_timestamp();
+    END;
+  END LOOP;
+  IF v_here IS NULL THEN
+    RETURN NULL;
+  END IF;
+  PERFORM shoal.advance_cursors(p_sink, v_holder, ARRAY[v_here], ARRAY[v_up_to], true);
+  RETURN v_seen;
+END
+$$;
+
+CREATE FUNCTION shoal.take_events(p_sink text, p_holder uuid, p_lease_s real, p_partitions integer, p_at_most integer) RETURNS TABLE(partition smallint, up_to bigint, attempts integer, "position" bigint, event_id uuid, aggregate_type text, aggregate_id text, aggregate_version bigint, event_type text, event_topic text, payload jsonb, user_id uuid, occurred_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_sink public.event_sink_t;
+  v_taken smallint[];
+BEGIN
+  SELECT s.* INTO v_sink FROM public.event_sink_t s WHERE s.name = p_sink AND s.paused_because IS NULL;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  WITH free AS (
+    SELECT k.partition FROM public.consumer_offset_t k
+      JOIN shoal.free_cursors(p_sink) f ON f.partition = k.partition
+     WHERE k.sink = p_sink AND (k.held_until IS NULL OR k.held_until < clock_timestamp())
+     ORDER BY k.moved_at LIMIT p_partitions FOR NO KEY UPDATE OF k SKIP LOCKED
+  ), taken AS (
+    UPDATE public.consumer_offset_t k
+       SET holder = p_holder, held_until = clock_timestamp() + make_interval(secs => p_lease_s)
+      FROM free f WHERE k.sink = p_sink AND k.partition = f.partition
+    RETURNING k.partition
+  )
+  SELECT array_agg(t.partition ORDER BY t.partition) INTO v_taken FROM taken t;
+  RETURN QUERY
+    SELECT k.partition, r.up_to, k.attempts, e."position", e.event_id, e.aggregate_type::text, e.aggregate_id,
+           e.aggregate_version, e.event_type::text, e.event_topic::text, e.payload::jsonb, e.user_id, e.occurred_at
+      FROM public.consumer_offset_t k
+      JOIN public.outbox_partition_t c ON c.partition = k.partition
+     CROSS JOIN LATERAL (
+       SELECT coalesce(max(n."position"), c.last_position) AS up_to FROM (
+         SELECT o."position" FROM public.outbox_message_t o
+          WHERE o.partition = k.partition AND o."position" > k."position"
+          ORDER BY o."position" LIMIT p_at_most) n) r
+      LEFT JOIN LATERAL (
+       SELECT o."position", s.* FROM public.outbox_message_t o JOIN public.event_store_t s ON s.event_id = o.event_id
+        WHERE o.partition = k.partition AND o."position" > k."position" AND o."position" <= r.up_to
+          AND (o.sink IS NULL OR o.sink = p_sink) AND shoal.event_matches(s.event_type, v_sink.patterns)
+          AND (v_sink.user_id IS NULL OR s.user_id = v_sink.user_id)
+      ) e ON true
+     WHERE k.sink = p_sink AND k.partition = ANY (v_taken)
+     ORDER BY k.partition, e."position";
+END
+$$;
+
 CREATE TABLE public.idempotency_keys (
     user_id uuid NOT NULL,
     key text NOT NULL,
@@ -1866,20 +2452,6 @@ CREATE TABLE public.access_keys (
     CONSTRAINT access_keys_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
 );
 
-CREATE TABLE public.consumer_offset_t (
-    sink text NOT NULL,
-    partition smallint NOT NULL,
-    "position" bigint DEFAULT 0 NOT NULL,
-    holder uuid,
-    held_until timestamp with time zone,
-    attempts integer DEFAULT 0 NOT NULL,
-    failing_since timestamp with time zone,
-    retry_at timestamp with time zone,
-    last_error text,
-    moved_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
-
 CREATE VIEW public.dead_letters WITH (security_invoker='true') AS
  SELECT t.id AS task_id,
     t.job_id,
@@ -1941,7 +2513,6 @@ CREATE TABLE public.event_sink_t (
     patterns text[] NOT NULL,
     user_id uuid,
     config jsonb DEFAULT '{}'::jsonb NOT NULL,
-    secret text,
     max_attempts integer DEFAULT 10 NOT NULL,
     paused_because text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -2092,6 +2663,11 @@ CREATE TABLE shoal.chores (
     due_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE shoal.consumed_events (
+    event_id uuid NOT NULL,
+    sink text NOT NULL
+);
+
 CREATE TABLE shoal.deleted_jobs (
     job_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -2104,6 +2680,12 @@ CREATE TABLE shoal.migrations (
     name text NOT NULL,
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE shoal.sink_secrets (
+    sink text NOT NULL,
+    secret text NOT NULL,
+    CONSTRAINT sink_secrets_secret_check CHECK ((length(secret) >= 32))
 );
 
 CREATE VIEW shoal.stale_tasks AS
@@ -2196,16 +2778,24 @@ ALTER TABLE ONLY public.vault_usage
 ALTER TABLE ONLY shoal.chores
     ADD CONSTRAINT chores_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY shoal.consumed_events
+    ADD CONSTRAINT consumed_events_pkey PRIMARY KEY (event_id, sink);
+
 ALTER TABLE ONLY shoal.deleted_jobs
     ADD CONSTRAINT deleted_jobs_pkey PRIMARY KEY (job_id);
 
 ALTER TABLE ONLY shoal.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY shoal.sink_secrets
+    ADD CONSTRAINT sink_secrets_pkey PRIMARY KEY (sink);
+
 ALTER TABLE ONLY shoal.vault_quota
     ADD CONSTRAINT vault_quota_pkey PRIMARY KEY (is_only);
 
 CREATE UNIQUE INDEX access_keys_live_name ON public.access_keys USING btree (name) WHERE ((revoked_at IS NULL) AND (expires_at IS NULL));
+
+CREATE INDEX dead_letters_of_event ON public.event_dead_letter_t USING btree (event_id);
 
 CREATE INDEX event_store_in_order ON public.event_store_t USING btree (tx, seq);
 
@@ -2255,9 +2845,17 @@ CREATE INDEX deleted_jobs_to_empty ON shoal.deleted_jobs USING btree (empty_at) 
 
 CREATE TRIGGER adopt_artifact BEFORE INSERT ON public.job_artifacts FOR EACH ROW EXECUTE FUNCTION shoal.adopt_artifact();
 
+CREATE TRIGGER append_events_of_changed_jobs AFTER UPDATE ON public.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION shoal.append_events_of_changed_jobs();
+
+CREATE TRIGGER append_events_of_changed_tasks AFTER UPDATE ON public.job_tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION shoal.append_events_of_changed_tasks();
+
+CREATE TRIGGER append_events_of_new_jobs AFTER INSERT ON public.jobs REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION shoal.append_events_of_new_jobs();
+
 CREATE TRIGGER count_added_bytes AFTER INSERT ON public.job_artifacts REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_artifact_changes();
 
 CREATE TRIGGER count_changed_bytes AFTER UPDATE ON public.job_artifacts REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_artifact_changes();
+
+CREATE TRIGGER count_job_change BEFORE UPDATE OF status ON public.jobs FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION shoal.count_job_change();
 
 CREATE TRIGGER count_new_tasks AFTER INSERT ON public.job_tasks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION shoal.count_new_tasks();
 
@@ -2303,6 +2901,12 @@ ALTER TABLE ONLY public.task_leases
 ALTER TABLE ONLY public.task_logs
     ADD CONSTRAINT task_logs_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY shoal.consumed_events
+    ADD CONSTRAINT consumed_events_sink_fkey FOREIGN KEY (sink) REFERENCES public.event_sink_t(name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY shoal.sink_secrets
+    ADD CONSTRAINT sink_secrets_sink_fkey FOREIGN KEY (sink) REFERENCES public.event_sink_t(name) ON DELETE CASCADE;
+
 ALTER TABLE public.access_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.consumer_offset_t ENABLE ROW LEVEL SECURITY;
@@ -2318,6 +2922,8 @@ ALTER TABLE public.event_dead_letter_t ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.event_sink_t ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.event_store_t ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY everybody_reads_how_much_there_is ON public.outbox_partition_t FOR SELECT TO authenticated USING (true);
 
 CREATE POLICY everybody_reads_job_types ON public.job_types FOR SELECT TO authenticated USING (true);
 
@@ -2389,6 +2995,14 @@ CREATE POLICY users_read_finished_artifacts ON public.job_artifacts FOR SELECT T
    FROM public.job_tasks t
   WHERE ((t.id = job_artifacts.task_id) AND ((t.status)::text = 'complete'::text) AND (t.claim_token = job_artifacts.claim_token)))));
 
+CREATE POLICY users_read_their_cursors ON public.consumer_offset_t FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.event_sink_t s
+  WHERE (s.name = consumer_offset_t.sink))));
+
+CREATE POLICY users_read_their_dead_letters ON public.event_dead_letter_t FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.event_sink_t s
+  WHERE (s.name = event_dead_letter_t.sink))));
+
 CREATE POLICY users_read_their_discord_link ON public.discord_links FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY users_read_their_edges ON public.task_edges FOR SELECT TO authenticated USING ((EXISTS ( SELECT
@@ -2407,6 +3021,8 @@ CREATE POLICY users_read_their_logs ON public.task_logs FOR SELECT TO authentica
    FROM public.jobs j
   WHERE (j.id = task_logs.job_id))));
 
+CREATE POLICY users_read_their_sinks ON public.event_sink_t FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
+
 CREATE POLICY users_read_their_tasks ON public.job_tasks FOR SELECT TO authenticated USING ((EXISTS ( SELECT
    FROM public.jobs j
   WHERE (j.id = job_tasks.job_id))));
@@ -2419,6 +3035,8 @@ ALTER TABLE public.vault_usage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE shoal.chores ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE shoal.consumed_events ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE shoal.deleted_jobs ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY service_does_everything ON shoal.chores TO service_role USING (true) WITH CHECK (true);
@@ -2426,6 +3044,12 @@ CREATE POLICY service_does_everything ON shoal.chores TO service_role USING (tru
 CREATE POLICY service_does_everything ON shoal.deleted_jobs TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON shoal.vault_quota TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_reads_everything ON shoal.consumed_events FOR SELECT TO service_role USING (true);
+
+CREATE POLICY service_reads_everything ON shoal.sink_secrets FOR SELECT TO service_role USING (true);
+
+ALTER TABLE shoal.sink_secrets ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE shoal.vault_quota ENABLE ROW LEVEL SECURITY;
 
@@ -2450,6 +3074,10 @@ GRANT ALL ON FUNCTION auth.jwt() TO service_role;
 GRANT ALL ON FUNCTION auth.uid() TO anon;
 GRANT ALL ON FUNCTION auth.uid() TO authenticated;
 GRANT ALL ON FUNCTION auth.uid() TO service_role;
+
+REVOKE ALL ON FUNCTION public.add_webhook(p_url text, p_patterns text[], p_user_id uuid, OUT name text, OUT secret text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.add_webhook(p_url text, p_patterns text[], p_user_id uuid, OUT name text, OUT secret text) TO authenticated;
+GRANT ALL ON FUNCTION public.add_webhook(p_url text, p_patterns text[], p_user_id uuid, OUT name text, OUT secret text) TO service_role;
 
 REVOKE ALL ON FUNCTION public.cancel_job(p_job_id uuid, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cancel_job(p_job_id uuid, p_reason text) TO authenticated;
@@ -2481,9 +3109,17 @@ REVOKE ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_con
 GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text, p_idempotency_key text) TO authenticated;
 GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text, p_idempotency_key text) TO service_role;
 
+REVOKE ALL ON FUNCTION public.emit_event(p_type text, p_payload jsonb, p_key text, p_user_id uuid, p_event_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.emit_event(p_type text, p_payload jsonb, p_key text, p_user_id uuid, p_event_id uuid) TO authenticated;
+GRANT ALL ON FUNCTION public.emit_event(p_type text, p_payload jsonb, p_key text, p_user_id uuid, p_event_id uuid) TO service_role;
+
 REVOKE ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) TO service_role;
 GRANT ALL ON FUNCTION public.fail_task(p_task_id uuid, p_worker_id text, p_error text, p_claim_token uuid) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.forget_dead_letters(p_sink text, p_event_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.forget_dead_letters(p_sink text, p_event_ids uuid[]) TO authenticated;
+GRANT ALL ON FUNCTION public.forget_dead_letters(p_sink text, p_event_ids uuid[]) TO service_role;
 
 REVOKE ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.heartbeat_task(p_task_id uuid, p_worker_id text, p_claim_token uuid) TO service_role;
@@ -2495,6 +3131,10 @@ GRANT ALL ON FUNCTION public.limit_task_type(p_task_type text, p_max_running int
 REVOKE ALL ON FUNCTION public.limit_vault(p_user_id uuid, p_max_bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.limit_vault(p_user_id uuid, p_max_bytes bigint) TO service_role;
 
+REVOKE ALL ON FUNCTION public.pause_event_sink(p_name text, p_because text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.pause_event_sink(p_name text, p_because text) TO authenticated;
+GRANT ALL ON FUNCTION public.pause_event_sink(p_name text, p_because text) TO service_role;
+
 REVOKE ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) TO service_role;
 
@@ -2505,6 +3145,18 @@ GRANT ALL ON FUNCTION public.purge_jobs(p_statuses text[], p_type text, p_finish
 REVOKE ALL ON FUNCTION public.reclaim_stale_tasks() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.reclaim_stale_tasks() TO service_role;
 GRANT ALL ON FUNCTION public.reclaim_stale_tasks() TO shoal_worker;
+
+REVOKE ALL ON FUNCTION public.remove_event_sink(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.remove_event_sink(p_name text) TO authenticated;
+GRANT ALL ON FUNCTION public.remove_event_sink(p_name text) TO service_role;
+
+REVOKE ALL ON FUNCTION public.replay_dead_letters(p_sink text, p_event_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.replay_dead_letters(p_sink text, p_event_ids uuid[]) TO authenticated;
+GRANT ALL ON FUNCTION public.replay_dead_letters(p_sink text, p_event_ids uuid[]) TO service_role;
+
+REVOKE ALL ON FUNCTION public.replay_events(p_sink text, p_from timestamp with time zone, p_until timestamp with time zone, p_types text[], p_event_ids uuid[], p_at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.replay_events(p_sink text, p_from timestamp with time zone, p_until timestamp with time zone, p_types text[], p_event_ids uuid[], p_at_most integer) TO authenticated;
+GRANT ALL ON FUNCTION public.replay_events(p_sink text, p_from timestamp with time zone, p_until timestamp with time zone, p_types text[], p_event_ids uuid[], p_at_most integer) TO service_role;
 
 REVOKE ALL ON FUNCTION public.resume_task_type(p_task_type text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.resume_task_type(p_task_type text) TO service_role;
@@ -2527,10 +3179,25 @@ REVOKE ALL ON FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_cla
 GRANT ALL ON FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_at timestamp with time zone[], p_levels text[], p_lines text[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.add_logs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_at timestamp with time zone[], p_levels text[], p_lines text[]) TO shoal_worker;
 
+REVOKE ALL ON FUNCTION shoal.add_sink(p_name text, p_kind text, p_patterns text[], p_user_id uuid, p_config jsonb, p_secret text, p_max_attempts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.add_sink(p_name text, p_kind text, p_patterns text[], p_user_id uuid, p_config jsonb, p_secret text, p_max_attempts integer) TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.adopt_artifact() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.advance_cursors(p_sink text, p_holder uuid, p_partitions smallint[], p_positions bigint[], p_done boolean, p_lease_s real) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.advance_cursors(p_sink text, p_holder uuid, p_partitions smallint[], p_positions bigint[], p_done boolean, p_lease_s real) TO service_role;
+GRANT ALL ON FUNCTION shoal.advance_cursors(p_sink text, p_holder uuid, p_partitions smallint[], p_positions bigint[], p_done boolean, p_lease_s real) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.append_events(p_aggregate_type text, p_aggregate_ids text[], p_event_types text[], p_payloads jsonb[], p_user_ids uuid[], p_aggregate_versions bigint[], p_event_ids uuid[], p_event_topics text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.append_events(p_aggregate_type text, p_aggregate_ids text[], p_event_types text[], p_payloads jsonb[], p_user_ids uuid[], p_aggregate_versions bigint[], p_event_ids uuid[], p_event_topics text[]) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.append_events_of_changed_jobs() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.append_events_of_changed_tasks() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.append_events_of_new_jobs() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.are_patterns(p_patterns text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.backoff(p_base_s real, p_attempt integer, p_chance double precision) FROM PUBLIC;
 
@@ -2544,6 +3211,9 @@ GRANT ALL ON FUNCTION shoal.complete_tasks(p_worker_id text, p_task_ids uuid[], 
 
 REVOKE ALL ON FUNCTION shoal.count_artifact_changes() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.count_job_change() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.count_job_change() TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.count_kept_bytes(p_user_ids uuid[], p_bytes bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.count_new_tasks() FROM PUBLIC;
@@ -2551,6 +3221,9 @@ REVOKE ALL ON FUNCTION shoal.count_new_tasks() FROM PUBLIC;
 REVOKE ALL ON FUNCTION shoal.count_task_changes() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.delete_jobs(p_job_ids uuid[], OUT jobs integer, OUT artifacts integer, OUT bytes bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.delete_old_events(p_keep interval, OUT deleted integer, OUT untold integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.delete_old_events(p_keep interval, OUT deleted integer, OUT untold integer) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) TO service_role;
@@ -2560,6 +3233,9 @@ GRANT ALL ON FUNCTION shoal.delete_old_keys() TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.delete_old_lines(p_keep interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.delete_old_lines(p_keep interval) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.delete_told_messages(p_at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.delete_told_messages(p_at_most integer) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.disown_objects(p_paths text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.disown_objects(p_paths text[]) TO service_role;
@@ -2572,10 +3248,16 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.ended_jobs(p_user_id uuid, p_statuses text[], p_type text, p_finished_before timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.event_is_kept(p_event_type text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.event_is_wanted(p_event_type text) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.event_is_wanted(p_event_type text) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.event_matches(p_event_type text, p_patterns text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.fail_event(p_sink text, p_holder uuid, p_partition smallint, p_position bigint, p_event_id uuid, p_kind text, p_error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.fail_event(p_sink text, p_holder uuid, p_partition smallint, p_position bigint, p_event_id uuid, p_kind text, p_error text) TO service_role;
+GRANT ALL ON FUNCTION shoal.fail_event(p_sink text, p_holder uuid, p_partition smallint, p_position bigint, p_event_id uuid, p_kind text, p_error text) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO service_role;
@@ -2587,7 +3269,15 @@ REVOKE ALL ON FUNCTION shoal.first_wrong_job(p_user_id uuid, p_jobs jsonb, p_on_
 
 REVOKE ALL ON FUNCTION shoal.forget_empty_limit(p_task_type text) FROM PUBLIC;
 
+GRANT SELECT ON TABLE public.consumer_offset_t TO authenticated;
+GRANT SELECT ON TABLE public.consumer_offset_t TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.free_cursors(p_sink text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.graph_entries(p_job_ids uuid[], p_graphs jsonb[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.heal_event_order() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.heal_event_order() TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.heartbeat_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_progress real[], p_messages text[]) TO service_role;
@@ -2600,6 +3290,8 @@ REVOKE ALL ON FUNCTION shoal.insert_jobs(p_user_id uuid, p_jobs jsonb, p_on_conf
 REVOKE ALL ON FUNCTION shoal.insert_plan_tasks(p_job_ids uuid[], p_run_at timestamp with time zone[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.is_service() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.job_event_payload(p_job public.jobs) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.job_of_task(p_task_id uuid) FROM PUBLIC;
 
@@ -2618,6 +3310,10 @@ GRANT ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.order_outbox(p_at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.order_outbox(p_at_most integer) TO service_role;
+GRANT ALL ON FUNCTION shoal.order_outbox(p_at_most integer) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.partition_of(p_aggregate_id text) FROM PUBLIC;
 
@@ -2638,9 +3334,17 @@ GRANT ALL ON FUNCTION shoal.redeem_discord_code(p_code_hash bytea, p_discord_id 
 
 REVOKE ALL ON FUNCTION shoal.refuse(p_kind text, p_code text, p_message text, p_hint text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.register_consumer(p_name text, p_patterns text[], p_max_attempts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.register_consumer(p_name text, p_patterns text[], p_max_attempts integer) TO service_role;
+GRANT ALL ON FUNCTION shoal.register_consumer(p_name text, p_patterns text[], p_max_attempts integer) TO shoal_worker;
+
 REVOKE ALL ON FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) TO service_role;
 GRANT ALL ON FUNCTION shoal.register_job_type(p_type text, p_version text, p_params_schema jsonb, p_phases jsonb) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.release_cursors(p_sink text, p_holder uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.release_cursors(p_sink text, p_holder uuid) TO service_role;
+GRANT ALL ON FUNCTION shoal.release_cursors(p_sink text, p_holder uuid) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.release_dependants(p_task_ids uuid[], p_failed boolean) FROM PUBLIC;
 
@@ -2649,6 +3353,8 @@ GRANT ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p
 GRANT ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.remember_deleted_jobs() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.require_own_sink(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.require_visible_job(p_job_id uuid) FROM PUBLIC;
 
@@ -2666,6 +3372,15 @@ REVOKE ALL ON FUNCTION shoal.spend_tokens(p_places tid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.spread_failure(p_task_ids uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.start_job_of_event(p_event_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.start_jobs_of_events(p_sink text, p_at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.start_jobs_of_events(p_sink text, p_at_most integer) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.take_events(p_sink text, p_holder uuid, p_lease_s real, p_partitions integer, p_at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.take_events(p_sink text, p_holder uuid, p_lease_s real, p_partitions integer, p_at_most integer) TO service_role;
+GRANT ALL ON FUNCTION shoal.take_events(p_sink text, p_holder uuid, p_lease_s real, p_partitions integer, p_at_most integer) TO shoal_worker;
+
 REVOKE ALL ON FUNCTION shoal.take_idempotency_key(p_user_id uuid, p_key text, p_request jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.tokens_of(p_limit public.task_limits) FROM PUBLIC;
@@ -2675,8 +3390,6 @@ REVOKE ALL ON FUNCTION shoal.wake_for_limits() FROM PUBLIC;
 REVOKE ALL ON FUNCTION shoal.wrong_in_graphs(p_job_ids uuid[], p_graphs jsonb[]) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_keys TO service_role;
-
-GRANT SELECT ON TABLE public.consumer_offset_t TO service_role;
 
 GRANT SELECT ON TABLE public.dead_letters TO authenticated;
 GRANT SELECT ON TABLE public.dead_letters TO service_role;
@@ -2688,8 +3401,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.discord_links TO service_role;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.discord_server_filters TO service_role;
 
+GRANT SELECT ON TABLE public.event_dead_letter_t TO authenticated;
 GRANT SELECT ON TABLE public.event_dead_letter_t TO service_role;
 
+GRANT SELECT ON TABLE public.event_sink_t TO authenticated;
 GRANT SELECT ON TABLE public.event_sink_t TO service_role;
 
 GRANT SELECT ON TABLE public.event_store_t TO authenticated;
@@ -2703,6 +3418,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_types TO service_role;
 
 GRANT SELECT ON TABLE public.outbox_message_t TO service_role;
 
+GRANT SELECT ON TABLE public.outbox_partition_t TO authenticated;
 GRANT SELECT ON TABLE public.outbox_partition_t TO service_role;
 
 GRANT SELECT ON TABLE public.task_edges TO authenticated;
@@ -2722,9 +3438,13 @@ GRANT SELECT ON TABLE public.vault_usage TO service_role;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE shoal.chores TO service_role;
 
+GRANT SELECT ON TABLE shoal.consumed_events TO service_role;
+
 GRANT SELECT,DELETE,UPDATE ON TABLE shoal.deleted_jobs TO service_role;
 
 GRANT SELECT ON TABLE shoal.migrations TO service_role;
 GRANT SELECT ON TABLE shoal.migrations TO shoal_worker;
+
+GRANT SELECT ON TABLE shoal.sink_secrets TO service_role;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE shoal.vault_quota TO service_role;

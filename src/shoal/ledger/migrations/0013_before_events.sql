@@ -1,8 +1,8 @@
 -- Events: what became true, who wants to hear of it, and how far each of them has been told.
 --
 -- An event is appended in the transaction that makes it true, by shoal.append_events. It always comes into
--- the store, but for those of single tasks (task.*), which are only kept when somebody asked for them. Into
--- the outbox it comes when a sink wants its type, once, however many sinks do.
+-- the store, but for those there are many of (task.* and job.started), which are only kept when somebody
+-- asked for them. Into the outbox it comes when a sink wants its type, once, however many sinks do.
 --
 -- Order. The ids of the outbox are drawn before their transactions commit, so a cursor over ids would pass
 -- by what commits late. Whoever holds the row of a partition in outbox_partition_t gives the committed rows
@@ -16,7 +16,7 @@
 -- Lock order: tasks, jobs or whatever changes, then a partition, then cursors by (sink, partition).
 
 CREATE DOMAIN shoal.event_payload AS jsonb CONSTRAINT event_payload_fits CHECK (octet_length(VALUE::text) <= 262144);
-CREATE DOMAIN shoal.event_name AS text CHECK (VALUE ~ '^[a-z][a-z0-9_.-]{0,125}$');
+CREATE DOMAIN shoal.event_name AS text CHECK (length(VALUE) BETWEEN 1 AND 126);
 
 -- aggregate_version: the how manieth change of its aggregate, where that counts its changes; else null.
 -- tx and seq order the store for those who read on from where they were: what is older than every running
@@ -63,10 +63,23 @@ CREATE TABLE public.event_sink_t (
   patterns        text[] NOT NULL CHECK (cardinality(patterns) BETWEEN 1 AND 100),
   user_id         uuid,
   config          jsonb NOT NULL DEFAULT '{}',
-  secret          text,
   max_attempts    int NOT NULL DEFAULT 10 CHECK (max_attempts BETWEEN 1 AND 1000),
   paused_because  text CHECK (length(paused_because) BETWEEN 1 AND 1000),
   created_at      timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- What the messages to a sink are signed with. Apart, since who owns the sink may read the other table.
+CREATE TABLE shoal.sink_secrets (
+  sink    text PRIMARY KEY REFERENCES public.event_sink_t (name) ON DELETE CASCADE,
+  secret  text NOT NULL CHECK (length(secret) >= 32)
+);
+
+-- Which events a consumer in this database has dealt with, for those that must not do it twice, also when
+-- they are told again. Goes with the event.
+CREATE TABLE shoal.consumed_events (
+  event_id  uuid NOT NULL,
+  sink      text NOT NULL REFERENCES public.event_sink_t (name) ON DELETE CASCADE,
+  PRIMARY KEY (event_id, sink)
 );
 
 -- How far a sink has been told of a partition; and who tells it until when (holder, held_until).
@@ -77,7 +90,7 @@ CREATE TABLE public.consumer_offset_t (
   holder      uuid,
   held_until  timestamptz,
   attempts    int NOT NULL DEFAULT 0,
-  failing_since timestamptz,
+  failing_since  timestamptz,
   retry_at    timestamptz,
   last_error  text,
   moved_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -107,6 +120,10 @@ IMMUTABLE PARALLEL SAFE AS $$
                      OR right(p, 2) = '.*' AND starts_with(p_event_type, left(p, -1)))
 $$;
 
+-- Whether events of this type are kept though nobody asked for them.
+CREATE FUNCTION shoal.event_is_kept(p_event_type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT NOT (starts_with(p_event_type, 'task.') OR p_event_type = 'job.started') $$;
+
 -- event_is_wanted: whether a sink asked for events of this type. For whoever would otherwise make many
 -- events for nobody.
 CREATE FUNCTION shoal.event_is_wanted(p_event_type text) RETURNS boolean LANGUAGE sql
@@ -124,18 +141,29 @@ $$;
 --   p_aggregate_versions  where the aggregate counts its changes
 --   p_event_ids           an event whose id is there already is not appended again; null for a new id
 --   p_event_topics        null for the type of the aggregate
--- Events of single tasks are dropped when nobody asked for them. Locks nothing but what it inserts.
+-- What is not kept for its own sake is dropped when nobody asked for it. Locks nothing but what it inserts.
 CREATE FUNCTION shoal.append_events(
   p_aggregate_type text, p_aggregate_ids text[], p_event_types text[], p_payloads jsonb[] DEFAULT NULL,
   p_user_ids uuid[] DEFAULT NULL, p_aggregate_versions bigint[] DEFAULT NULL, p_event_ids uuid[] DEFAULT NULL,
   p_event_topics text[] DEFAULT NULL
 ) RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
-  v_wanted text[] := ARRAY(SELECT t.event_type FROM (SELECT DISTINCT unnest(p_event_types) AS event_type) t
-                            WHERE shoal.event_is_wanted(t.event_type));
+  v_types  text[] := ARRAY(SELECT DISTINCT unnest(p_event_types));
+  v_wanted text[];
+  v_wrong  text;
   v_new    int;
   v_told   int;
 BEGIN
+  SELECT array_agg(t) FILTER (WHERE EXISTS (SELECT FROM public.event_sink_t s WHERE shoal.event_matches(t, s.patterns))),
+         min(t) FILTER (WHERE t !~ '^[a-z][a-z0-9_.-]{0,125}$')
+    INTO v_wanted, v_wrong FROM unnest(v_types) AS t;
+  v_wanted := coalesce(v_wanted, '{}');
+  IF v_wrong IS NOT NULL OR array_position(v_types, NULL) IS NOT NULL THEN
+    PERFORM shoal.refuse('SH400', 'invalid_event_type', format('%L cannot be the type of an event.', v_wrong),
+      'Types have small letters, digits, _, . and -, and begin with a letter.');
+  ELSIF NOT EXISTS (SELECT FROM unnest(v_types) AS t WHERE shoal.event_is_kept(t) OR t = ANY (v_wanted)) THEN
+    RETURN 0;
+  END IF;
   WITH new AS (
     INSERT INTO public.event_store_t AS e (event_id, aggregate_type, aggregate_id, aggregate_version, event_type,
                                            event_topic, payload, user_id)
@@ -144,7 +172,7 @@ BEGIN
       FROM unnest(p_event_ids, p_aggregate_ids, p_aggregate_versions, p_event_types, p_event_topics, p_payloads,
                   p_user_ids) WITH ORDINALITY
            AS g(event_id, aggregate_id, aggregate_version, event_type, event_topic, payload, user_id, nr)
-     WHERE g.event_type = ANY (v_wanted) OR NOT starts_with(g.event_type, 'task.')
+     WHERE g.event_type = ANY (v_wanted) OR shoal.event_is_kept(g.event_type)
      ORDER BY g.nr
     ON CONFLICT (event_id) DO NOTHING
     RETURNING e.event_id, e.aggregate_id, e.event_type, e.seq
@@ -168,15 +196,27 @@ ALTER TABLE public.outbox_partition_t ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.event_sink_t ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.consumer_offset_t ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.event_dead_letter_t ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shoal.sink_secrets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shoal.consumed_events ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON public.event_store_t, public.outbox_message_t, public.outbox_partition_t, public.event_sink_t,
-  public.consumer_offset_t, public.event_dead_letter_t FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
+  public.consumer_offset_t, public.event_dead_letter_t, shoal.sink_secrets, shoal.consumed_events FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 REVOKE ALL ON SEQUENCE public.event_store_t_seq_seq, public.outbox_message_t_id_seq
   FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
-GRANT SELECT ON public.event_store_t TO authenticated, service_role;
-GRANT SELECT ON public.outbox_message_t, public.outbox_partition_t, public.event_sink_t, public.consumer_offset_t,
-  public.event_dead_letter_t TO service_role;
+GRANT SELECT ON public.event_store_t, public.event_sink_t, public.consumer_offset_t, public.event_dead_letter_t,
+  public.outbox_partition_t TO authenticated, service_role;
+GRANT SELECT ON public.outbox_message_t, shoal.sink_secrets, shoal.consumed_events TO service_role;
 CREATE POLICY users_read_their_events ON public.event_store_t FOR SELECT TO authenticated
   USING (user_id = (SELECT auth.uid()));
+CREATE POLICY users_read_their_sinks ON public.event_sink_t FOR SELECT TO authenticated
+  USING (user_id = (SELECT auth.uid()));
+-- The sub-selects on sinks are under the policy above.
+CREATE POLICY users_read_their_cursors ON public.consumer_offset_t FOR SELECT TO authenticated
+  USING (EXISTS (SELECT FROM public.event_sink_t s WHERE s.name = sink));
+CREATE POLICY users_read_their_dead_letters ON public.event_dead_letter_t FOR SELECT TO authenticated
+  USING (EXISTS (SELECT FROM public.event_sink_t s WHERE s.name = sink));
+CREATE POLICY everybody_reads_how_much_there_is ON public.outbox_partition_t FOR SELECT TO authenticated USING (true);
+CREATE POLICY service_reads_everything ON shoal.sink_secrets FOR SELECT TO service_role USING (true);
+CREATE POLICY service_reads_everything ON shoal.consumed_events FOR SELECT TO service_role USING (true);
 CREATE POLICY service_reads_everything ON public.event_store_t FOR SELECT TO service_role USING (true);
 CREATE POLICY service_reads_everything ON public.outbox_message_t FOR SELECT TO service_role USING (true);
 CREATE POLICY service_reads_everything ON public.outbox_partition_t FOR SELECT TO service_role USING (true);
@@ -184,6 +224,6 @@ CREATE POLICY service_reads_everything ON public.event_sink_t FOR SELECT TO serv
 CREATE POLICY service_reads_everything ON public.consumer_offset_t FOR SELECT TO service_role USING (true);
 CREATE POLICY service_reads_everything ON public.event_dead_letter_t FOR SELECT TO service_role USING (true);
 
-REVOKE ALL ON FUNCTION shoal.partition_of, shoal.event_matches, shoal.event_is_wanted, shoal.append_events
+REVOKE ALL ON FUNCTION shoal.partition_of, shoal.event_matches, shoal.event_is_kept, shoal.event_is_wanted, shoal.append_events
   FROM PUBLIC, anon, authenticated;
 GRANT EXECUTE ON FUNCTION shoal.append_events, shoal.event_is_wanted TO service_role;

@@ -89,6 +89,11 @@ async def test_what_users_may_call_neither_shows_nor_changes_what_others_have(
         "p_unique_key": UNIQUE_KEY,
         "p_on_conflict": "existing",
         "p_idempotency_key": IDEMPOTENCY_KEY,
+        "p_name": world.sink_of_ann,
+        "p_sink": world.sink_of_ann,
+        "p_event_id": world.event_of_ann,
+        "p_event_ids": [world.event_of_ann],
+        "p_url": "https://example.org/",
     }
     for function in await all_functions(connection):
         if await right_to_execute(connection, actor, function) == "x":

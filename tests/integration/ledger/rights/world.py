@@ -26,8 +26,7 @@ INSERT INTO access_keys (name, kind, secret_hash) VALUES ('ci', 'service', sha25
 SELECT limit_task_type('rare', 1);
 INSERT INTO shoal.chores VALUES ('sweep', clock_timestamp());
 INSERT INTO shoal.vault_quota DEFAULT VALUES;
-INSERT INTO event_sink_t (name, kind, patterns) VALUES ('all', 'beacon', '{*}');
-INSERT INTO consumer_offset_t (sink, partition) VALUES ('all', 0);
+SELECT shoal.add_sink('all', 'beacon', '{*}');
 INSERT INTO discord_server_filters (guild_id, member_count, filter) VALUES ('1', 0, '');
 """
 
@@ -42,6 +41,8 @@ Rows = Mapping[str, set[str]]
 class World:
     job_of_ann: UUID
     task_of_ann: UUID
+    sink_of_ann: str
+    event_of_ann: UUID
     rows: Rows
     rows_of_ann: Rows
 
@@ -56,7 +57,10 @@ async def make_world(connection: Connection) -> World:
     await add_things_of(client, CAROL, secret="a secret of Carol")
     rows = await all_rows(connection)
     assert all(with_ann[name] <= rows[name] for name in rows), "Carol's things touched Ann's"
-    return World(job, held, rows, {name: with_ann[name] - before[name] for name in rows})
+    sink, event = await connection.fetchrow(
+        "SELECT sink, event_id FROM event_dead_letter_t WHERE reason = $1", SECRET_OF_ANN
+    )
+    return World(job, held, sink, event, rows, {name: with_ann[name] - before[name] for name in rows})
 
 
 async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tuple[UUID, UUID]:
@@ -72,15 +76,7 @@ async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tup
     await client.connection.execute("DELETE FROM jobs WHERE id = $1", deleted.id)
     assert (await client.job(ended.id))["status"] == "complete"
 
-    await client.connection.execute(
-        "SELECT shoal.append_events('user', $1, '{user.told}', $2, ARRAY[$3::uuid])", [secret], [secret], user
-    )
-    await client.connection.execute(
-        "INSERT INTO event_dead_letter_t (sink, event_id, reason, attempts) "
-        "SELECT 'all', event_id, $1, 1 FROM event_store_t WHERE user_id = $2",
-        secret,
-        user,
-    )
+    await add_events_of(client.connection, user, secret)
 
     planned = graph(task("done"), task("held", "done", input={"is": secret}), task("waits", "held"))
     job = await client.start(
@@ -92,6 +88,16 @@ async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tup
     await client.heartbeat(held, progress=0.5, message=secret)
     await client.let_leases_run_out(held)
     return job.id, held.task_id
+
+
+async def add_events_of(connection: Connection, user: UUID, secret: str) -> None:
+    """An event, and a webhook that could not be told of it."""
+    url = "https://example.org/" + secret.replace(" ", "-")
+    sink = await connection.fetchval("SELECT name FROM add_webhook($1, '{user.*}', $2)", url, user)
+    event = await connection.fetchval("SELECT emit_event('user.told', $1, '', $2)", {"is": secret}, user)
+    dead = "INSERT INTO event_dead_letter_t (sink, event_id, reason, attempts) VALUES ($1, $2, $3, 1)"
+    await connection.execute(dead, sink, event, secret)
+    await connection.execute("INSERT INTO shoal.consumed_events VALUES ($1, $2)", event, sink)
 
 
 async def finish_one(client: LedgerClient, secret: str) -> None:
