@@ -103,7 +103,7 @@ async def test_a_poison_event_goes_to_the_dead_letters_and_those_behind_it_on(an
         assert verdict == ("dead" if attempt == 10 else "retrying")
         assert attempt == 10 or await ann.take() == []  # it waits
         await ann.forget_pauses()
-    letter = await ann.connection.fetchrow("SELECT reason, attempts FROM event_dead_letter_t")
+    (letter,) = await ann.connection.fetch("SELECT reason, attempts FROM event_dead_letter_t")
     assert tuple(letter) == ("attempt 10", 10)
     assert await ann.tell() == ["fine"]
 
@@ -187,7 +187,8 @@ async def test_old_events_go_with_what_was_left_of_them(ann: Teller) -> None:
     await ann.connection.execute(old)
     await ann.append("new")
     delete = "SELECT deleted, untold FROM shoal.delete_old_events('30 days')"
-    assert tuple(await ann.connection.fetchrow(delete)) == (1, 1)
+    (gone,) = await ann.connection.fetch(delete)
+    assert tuple(gone) == (1, 1)
     assert await ann.tell() == ["new"]
     assert await ann.take() == []
 

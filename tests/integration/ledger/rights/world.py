@@ -57,10 +57,18 @@ async def make_world(connection: Connection) -> World:
     await add_things_of(client, CAROL, secret="a secret of Carol")
     rows = await all_rows(connection)
     assert all(with_ann[name] <= rows[name] for name in rows), "Carol's things touched Ann's"
-    sink, event = await connection.fetchrow(
+    letter = await connection.fetchrow(
         "SELECT sink, event_id FROM event_dead_letter_t WHERE reason = $1", SECRET_OF_ANN
     )
-    return World(job, held, sink, event, rows, {name: with_ann[name] - before[name] for name in rows})
+    assert letter is not None
+    return World(
+        job,
+        held,
+        letter["sink"],
+        letter["event_id"],
+        rows,
+        {name: with_ann[name] - before[name] for name in rows},
+    )
 
 
 async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tuple[UUID, UUID]:
