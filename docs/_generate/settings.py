@@ -25,7 +25,10 @@ offers, and that over the default. An unknown name is refused. `shoal config sho
 where each value came from; secrets are masked there."""
 
 # The defaults that depend on the machine, in words.
-COMPUTED = {"data_dir": "`$XDG_DATA_HOME/shoal`, else `~/.local/share/shoal`"}
+COMPUTED = {
+    "data_dir": "`$XDG_DATA_HOME/shoal`, else `~/.local/share/shoal`",
+    "node_dir": "`$XDG_DATA_HOME/shoal-node`, else `~/.local/share/shoal-node`",
+}
 
 NAMES = {str: "text", int: "whole number", float: "number", bool: "true or false", Path: "path", UUID: "id"}
 LIMITS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}"}

@@ -13,35 +13,17 @@ import httpx
 import msgspec
 
 from shoal.roles.config import ClientSettings, Given, read_attached_config
-from shoal.runtime.errors import (
-    Conflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-    ShoalError,
-    TooLarge,
-    Unauthenticated,
-    Unavailable,
-)
+from shoal.runtime.answers import refusal, through_proxy
+from shoal.runtime.errors import Unauthenticated, Unavailable
 from shoal.runtime.settings import Settings
 from shoal.wire.beacon import BeaconToken
 from shoal.wire.ended_jobs import DeadLetterPage, Purged
 from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, StartedJobs, TaskPage, TaskView
-from shoal.wire.problems import Problem
+from shoal.wire.nodes import ChangeNode, ClaimNode, NodePage, NodeView, SetAccess
 from shoal.wire.types import JobTypePage, TaskTypes, TaskTypeView
 
 TIMEOUT_S = 30.0
 TOKEN_LIFETIME = timedelta(hours=12)
-LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-
-KINDS: dict[int, type[ShoalError]] = {
-    400: Invalid,
-    401: Unauthenticated,
-    403: Forbidden,
-    404: NotFound,
-    409: Conflict,
-    413: TooLarge,
-}
 
 Answer = TypeVar("Answer")
 
@@ -110,6 +92,23 @@ class Client:
         path = f"/api/task-types/{quote(task_type, safe='')}/{verb}"
         return self._call("POST", path, TaskTypeView, json=body)
 
+    def list_nodes(self, cursor: str | None) -> NodePage:
+        return self._call("GET", "/api/nodes", NodePage, params={"cursor": cursor} if cursor else {})
+
+    def claim_node(self, request: ClaimNode) -> NodeView:
+        return self._call("POST", "/api/nodes/claim", NodeView, json=msgspec.to_builtins(request))
+
+    def change_node(self, node_id: UUID, request: ChangeNode) -> NodeView:
+        return self._call("PATCH", f"/api/nodes/{node_id}", NodeView, json=msgspec.to_builtins(request))
+
+    def set_node_access(self, node_id: UUID, request: SetAccess) -> NodeView:
+        return self._call("PUT", f"/api/nodes/{node_id}/access", NodeView, json=msgspec.to_builtins(request))
+
+    def revoke_node(self, node_id: UUID) -> None:
+        answer = self._send("DELETE", f"/api/nodes/{node_id}")
+        if not answer.is_success:
+            raise refusal(answer.status_code, answer.content)
+
     def issue_beacon_token(self) -> BeaconToken:
         return self._call("POST", "/api/token", BeaconToken)
 
@@ -130,7 +129,7 @@ class Client:
         ):
             if answer.status_code != httpx.codes.OK:
                 answer.read()
-                raise _problem(answer)
+                raise refusal(answer.status_code, answer.content)
             for block in answer.iter_bytes(1 << 20):
                 digest.update(block)
                 file.write(block)
@@ -141,7 +140,7 @@ class Client:
     def _call(self, method: str, path: str, kind: type[Answer], **arguments: Any) -> Answer:
         answer = self._send(method, path, **arguments)
         if not answer.is_success:
-            raise _problem(answer)
+            raise refusal(answer.status_code, answer.content)
         return msgspec.json.decode(answer.content, type=kind)
 
     def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
@@ -180,10 +179,6 @@ def _token(settings: Settings) -> str:
     return issue_token(secrets.jwt_secret, secrets.owner_id, TOKEN_LIFETIME)
 
 
-def through_proxy(url: str) -> bool:
-    return urlsplit(url).hostname not in LOOPBACK
-
-
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
     try:
@@ -194,12 +189,3 @@ def _explained(url: str) -> Iterator[None]:
             f"The API at {urlsplit(url).netloc} does not answer: {error}.",
             hint="'shoal status' and 'shoal doctor' look closer.",
         ) from error
-
-
-def _problem(answer: httpx.Response) -> ShoalError:
-    try:
-        problem = msgspec.json.decode(answer.content, type=Problem)
-    except msgspec.DecodeError:
-        return Unavailable("api_unreachable", f"The API answered {answer.status_code}.")
-    kind = KINDS.get(answer.status_code, Unavailable)
-    return kind(problem.code, problem.detail, hint=problem.hint or "")

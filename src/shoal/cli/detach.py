@@ -13,13 +13,13 @@ from shoal.runtime.errors import Unavailable
 LOG_LINES_SHOWN = 5
 
 
-def start_detached(given: Given, apps: Sequence[str], workers: int) -> None:
+def start_detached(given: Given, apps: Sequence[str], workers: int, nodes: int) -> None:
     """The child has a session of its own; it says on its stdout when it is ready, and then no more."""
     directory = DataDirectory.prepare(read_config(given)[LocalSettings].data_dir)
     log_file = directory.logs / "up.log"
     with log_file.open("wb") as log:
         child = subprocess.Popen(
-            [sys.executable, "-m", "shoal", "up", *_arguments(given, apps, workers)],
+            [sys.executable, "-m", "shoal", "up", *_arguments(given, apps, workers, nodes)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -46,8 +46,8 @@ def _why(log: str) -> list[str]:
     return [line for line in lines[first:] if not line.startswith("{")]
 
 
-def _arguments(given: Given, apps: Sequence[str], workers: int) -> list[str]:
-    arguments = ["--workers", str(workers)]
+def _arguments(given: Given, apps: Sequence[str], workers: int, nodes: int) -> list[str]:
+    arguments = ["--workers", str(workers), "--nodes", str(nodes)]
     for app in apps:
         arguments += ["--app", app]
     if given.file is not None:

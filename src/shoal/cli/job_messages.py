@@ -12,7 +12,8 @@ from uuid import UUID
 import centrifuge  # type: ignore[import-untyped]  # it has annotations and no py.typed
 import msgspec
 
-from shoal.cli.client import Client, through_proxy
+from shoal.cli.client import Client
+from shoal.runtime.answers import through_proxy
 from shoal.runtime.errors import ShoalError
 from shoal.wire.beacon import BeaconToken
 from shoal.wire.live import JobMessage

@@ -23,12 +23,15 @@ def up(
         typer.Option("--app", metavar="MODULE:APP", help="Also run workers for this app."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes per app.")] = 1,
+    nodes: Annotated[
+        int, typer.Option(min=0, help="Also run so many nodes, yours, with the engines of these apps.")
+    ] = 0,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="The port of the API; 0 picks one.")
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return once everything is ready.")] = False,
 ) -> None:
-    """Run everything on this machine: PostgreSQL, Redis, the API and, with --app, workers."""
+    """Run everything on this machine: PostgreSQL, Redis, the API and, with --app, workers and nodes."""
     from shoal.cli.detach import start_detached
     from shoal.cli.run import run_role
     from shoal.roles.up import run_up
@@ -36,7 +39,7 @@ def up(
     if port is not None:
         given = Given(flags={**given.flags, "api_port": port}, file=given.file)
     if detach:
-        start_detached(given, apps or [], workers)
+        start_detached(given, apps or [], workers, nodes)
         return
     settings = read_config(given)
     run_role(
@@ -44,6 +47,7 @@ def up(
             given,
             apps=apps or [],
             workers=workers,
+            nodes=nodes,
             on_ready=lambda url: typer.echo(f"ready at {url}"),
         ),
         settings=settings,

@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import beacon, config, database, ended_jobs, job, key, local, mesh, sentinel, task, worker
+from shoal.cli import (
+    beacon,
+    config,
+    database,
+    ended_jobs,
+    job,
+    key,
+    local,
+    mesh,
+    node,
+    sentinel,
+    task,
+    worker,
+)
 from shoal.cli.exits import DEFECT, INTERRUPTED, exit_code_of
 from shoal.runtime.errors import ShoalError
 
@@ -24,6 +37,7 @@ app.add_typer(job.app, name="job")
 app.add_typer(task.app, name="task")
 app.add_typer(worker.app, name="worker")
 app.add_typer(mesh.app, name="mesh")
+app.add_typer(node.app, name="node")
 app.command("sentinel")(sentinel.sentinel)
 app.add_typer(key.app, name="key")
 app.add_typer(database.app, name="db")

@@ -49,12 +49,12 @@ def run(
     settings = read_attached_config(given)
     joined = load_apps(apps, settings[WorkerSettings].worker_types)
     run_role(
-        run_workers(given, settings, apps, processes=processes, on_ready=_say_ready)
+        run_workers(given, settings, apps, processes=processes, on_ready=say_ready)
         if processes > 1
         else run_worker(
             settings,
             joined,
-            on_ready=_say_ready_and_no_more if until_stdin_closes else _say_ready,
+            on_ready=say_ready_and_no_more if until_stdin_closes else say_ready,
             with_stdin=until_stdin_closes,
         ),
         settings=settings,
@@ -109,17 +109,17 @@ def scale(
     joined = load_apps(apps, settings[WorkerSettings].worker_types)
     chosen = load_scaler(scaler) if scaler else local_workers(given, settings, apps)
     run_role(
-        run_scale(settings, chosen, app=joined, on_ready=_say_ready),
+        run_scale(settings, chosen, app=joined, on_ready=say_ready),
         settings=settings,
         name="worker scale",
     )
 
 
-def _say_ready() -> None:
+def say_ready() -> None:
     typer.echo("ready")
 
 
-def _say_ready_and_no_more() -> None:
+def say_ready_and_no_more() -> None:
     """Nobody reads on: a pipe that is full would hold up a task that prints."""
-    _say_ready()
+    say_ready()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

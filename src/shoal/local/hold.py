@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-import psutil
 
 from shoal.runtime.errors import Conflict
 
@@ -86,11 +85,21 @@ def _lock(lock_file: int, path: Path) -> None:
         except BlockingIOError:
             holder = _read_note(lock_file)
             # `read_holder` takes the lock for an instant: with no living holder, try again.
-            if (holder and psutil.pid_exists(holder.pid)) or time.monotonic() > deadline:
+            if (holder and _exists(holder.pid)) or time.monotonic() > deadline:
                 raise _in_use(path, holder) from None
             time.sleep(0.01)
         else:
             return
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def _in_use(path: Path, holder: Holder | None) -> Conflict:

@@ -15,7 +15,7 @@ import msgspec
 
 from shoal.app.engine import Engine
 from shoal.app.references import imported_apps
-from shoal.node.chunks import Computed, NotComputed
+from shoal.node.chunks import Computed, NotComputed, iterations_of
 from shoal.node.messages import Compute, FromProcess, Moved, from_node, line_of
 from shoal.runtime.errors import NotFound, ShoalError
 from shoal.runtime.limits import die_with, limited_memory
@@ -59,7 +59,7 @@ class ChunkRunner:
             os.setpriority(os.PRIO_PROCESS, 0, asked.niceness)
             engine = find_engine(asked)
             with limited_memory(asked.memory_mb):
-                result = engine.compute(asked.config, asked.chunk.range, moved=self._move)
+                result = engine.compute(asked.config, iterations_of(asked.chunk), moved=self._move)
             return Computed(msgspec.to_builtins(result))
         except ShoalError as error:
             return NotComputed(error.code, error.message)

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from shoal.node.chunks import Chunk, Computed, NotComputed
+from shoal.node.chunks import Computed, NotComputed
+from shoal.wire.fleet import HeldChunk
 
 LONGEST_LINE = 1024 * 1024
 
@@ -15,7 +16,7 @@ class Compute(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     apps: Sequence[str]
     paths: Sequence[str]
-    chunk: Chunk
+    chunk: HeldChunk
     config: Any
     niceness: int
     memory_mb: int | None

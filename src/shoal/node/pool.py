@@ -13,19 +13,21 @@ from typing import Any
 import structlog
 
 from shoal.app.engine import Engine
-from shoal.node.chunks import Chunk, Computed, Ending, NotComputed
+from shoal.node.chunks import Computed, Ending, NotComputed
 from shoal.node.processes import Processes
+from shoal.node.rules import smoothed
 from shoal.runtime.errors import ShoalError
+from shoal.wire.fleet import HeldChunk
 
 log = structlog.get_logger(__name__)
 
 ConfigOf = Callable[[str], Awaitable[Any]]
-Ended = Callable[[Chunk, Ending], None]
+Ended = Callable[[HeldChunk, Ending], None]
 
 
 @dataclass
 class Running:
-    chunk: Chunk
+    chunk: HeldChunk
     task: asyncio.Task[None]
     done: int = 0
 
@@ -50,16 +52,23 @@ class ChunkPool:
         self._places = places
         self._config_of = config_of
         self._ended = ended
-        self._waiting: dict[str, Chunk] = {}
+        self._waiting: dict[str, HeldChunk] = {}
         self._running: dict[str, Running] = {}
+        self._stopping: set[asyncio.Task[None]] = set()
+        """Of chunks that were dropped: they keep their places for a moment."""
         self.chunk_s: float | None = None
-        """How long the last chunk took, in seconds; None before the first."""
+        """How long a chunk takes, in seconds; None before the first."""
 
     @property
     def held(self) -> Mapping[str, float]:
         """The share that is done of each chunk."""
         running = {chunk_id: one.done / one.chunk.iterations for chunk_id, one in self._running.items()}
         return {**running, **dict.fromkeys(self._waiting, 0.0)}
+
+    @property
+    def waiting(self) -> Collection[str]:
+        """Those that have not begun."""
+        return list(self._waiting)
 
     @property
     def places(self) -> int:
@@ -70,7 +79,7 @@ class ChunkPool:
         self._places = places
         self._fill()
 
-    def take(self, chunks: Iterable[Chunk]) -> None:
+    def take(self, chunks: Iterable[HeldChunk]) -> None:
         """Hold these chunks as well. One that is held already is still held once."""
         for chunk in chunks:
             if chunk.id not in self._running:
@@ -81,45 +90,49 @@ class ChunkPool:
         """Forget these chunks, and stop what runs of them."""
         for chunk_id in chunk_ids:
             self._waiting.pop(chunk_id, None)
-            running = self._running.get(chunk_id)
+            running = self._running.pop(chunk_id, None)
             if running is not None:
+                self._stopping.add(running.task)
                 running.task.cancel()
 
     async def stop(self) -> None:
         """Drop everything, and end the processes."""
         self._places = 0
         self.drop(list(self.held))
-        if self._running:
-            await asyncio.wait([one.task for one in self._running.values()])
+        if self._stopping:
+            await asyncio.wait(self._stopping)
         self._processes.kill()
 
     def _fill(self) -> None:
-        while self._waiting and len(self._running) < self._places:
+        while self._waiting and len(self._running) + len(self._stopping) < self._places:
             chunk = self._waiting.pop(next(iter(self._waiting)))
-            running = Running(chunk, asyncio.create_task(self._run(chunk)))
-            self._running[chunk.id] = running
-            running.task.add_done_callback(partial(self._leave, chunk))
+            task = asyncio.create_task(self._run(chunk))
+            running = self._running[chunk.id] = Running(chunk, task)
+            task.add_done_callback(partial(self._leave, running))
 
-    def _leave(self, chunk: Chunk, _: asyncio.Task[None]) -> None:
-        del self._running[chunk.id]
+    def _leave(self, running: Running, task: asyncio.Task[None]) -> None:
+        self._stopping.discard(task)
+        if self._running.get(running.chunk.id) is running:
+            del self._running[running.chunk.id]
         self._fill()
 
-    async def _run(self, chunk: Chunk) -> None:
-        began = time.monotonic()
+    async def _run(self, chunk: HeldChunk) -> None:
         try:
             ending = await self._compute(chunk)
         except ShoalError as error:
             ending = NotComputed(error.code, error.message)
-        if isinstance(ending, Computed):
-            self.chunk_s = time.monotonic() - began
-        else:
+        if isinstance(ending, NotComputed):
             log.warning("chunk not computed", chunk=chunk.id, code=ending.code, reason=ending.reason)
         self._ended(chunk, ending)
 
-    async def _compute(self, chunk: Chunk) -> Ending:
+    async def _compute(self, chunk: HeldChunk) -> Ending:
         engine = self._engines.get(chunk.engine)
         if engine is None:
             return NotComputed("unknown_engine", f"This node does not have the engine {chunk.engine}.")
         config = await self._config_of(chunk.config_hash)
-        running = self._running[chunk.id]
-        return await self._processes.compute(chunk, config, engine.memory_mb, running.move)
+        move = self._running[chunk.id].move
+        began = time.monotonic()
+        ending = await self._processes.compute(chunk, config, engine.memory_mb, move)
+        if isinstance(ending, Computed):
+            self.chunk_s = smoothed(self.chunk_s, time.monotonic() - began)
+        return ending

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from shoal.node.chunks import Chunk, Ending, NotComputed
+from shoal.node.chunks import Ending, NotComputed
 from shoal.node.messages import LONGEST_LINE, Compute, Moved, Stop, from_process, line_of
 from shoal.runtime.child_process import ChildProcess, start_child
+from shoal.wire.fleet import HeldChunk
 
 TIME_TO_STOP_S = 1.0
 
@@ -24,7 +25,7 @@ class Processes:
         self._all: set[ChildProcess] = set()
 
     async def compute(
-        self, chunk: Chunk, config: Any, memory_mb: int | None, moved: Callable[[int], None]
+        self, chunk: HeldChunk, config: Any, memory_mb: int | None, moved: Callable[[int], None]
     ) -> Ending:
         """How the chunk ended. Cancelling it stops the engine, within a moment."""
         asked = Compute(

@@ -15,7 +15,7 @@ from shoal.brain.settings import BrainSettings
 from shoal.jobs.settings import RetentionSettings
 from shoal.ledger.settings import LedgerSettings
 from shoal.local.directory import DataDirectory, LocalSettings
-from shoal.local.servers import servers_of
+from shoal.node.settings import NodeSettings
 from shoal.runtime.logs import LogSettings
 from shoal.runtime.settings import SECRET, Settings, read_settings
 from shoal.runtime.traces import TraceSettings
@@ -59,6 +59,7 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     RetentionSettings,
     WorkerSettings,
     ScaleSettings,
+    NodeSettings,
     ClientSettings,
     TraceSettings,
 )
@@ -81,6 +82,11 @@ def read_config(given: Given) -> Settings:
     return _read(given, {})
 
 
+def read_found_config(given: Given, found: Mapping[str, object]) -> Settings:
+    """What nobody gave a value is as it was found."""
+    return _read(given, found)
+
+
 def read_offered_config(given: Given, directory: DataDirectory, *, url: str) -> Settings:
     """What nobody gave a value is what the ``shoal up`` of this data directory uses."""
     return _read(given, offered_by(directory, url=url))
@@ -96,6 +102,8 @@ def read_attached_config(given: Given) -> Settings:
 
 def offered_by(directory: DataDirectory, *, url: str) -> dict[str, object]:
     """The settings that follow from a data directory whose API is reached at ``url``."""
+    from shoal.local.servers import servers_of  # noqa: PLC0415 - they need more than a base install has
+
     postgres, valkey = servers_of(directory)
     secrets = directory.secrets()
     return {

@@ -12,16 +12,25 @@ from shoal.brain.settings import BrainSettings
 from shoal.ledger.settings import LedgerSettings
 from shoal.local.directory import DataDirectory, LocalSettings
 from shoal.local.servers import servers_of
+from shoal.node.settings import NodeSettings
 from shoal.roles.config import Given, RoleSettings, read_config, read_offered_config
 from shoal.roles.sentinel import sentinel_parts
-from shoal.roles.worker_processes import HAND_BACK_S, WorkerProcess, worker_arguments
+from shoal.roles.worker_processes import (
+    HAND_BACK_S,
+    WorkerProcess,
+    process_arguments,
+    worker_arguments,
+)
+from shoal.runtime.errors import Invalid
 from shoal.runtime.lifecycle import Part, run_parts
 from shoal.runtime.logs import LogSettings, configure_logs
 from shoal.runtime.settings import Settings
 from shoal.worker.settings import WorkerSettings
 
 
-async def run_up(given: Given, *, apps: Sequence[str], workers: int, on_ready: Callable[[str], None]) -> None:
+async def run_up(
+    given: Given, *, apps: Sequence[str], workers: int, nodes: int, on_ready: Callable[[str], None]
+) -> None:
     """Hold the data directory and run everything until told to stop."""
     asked = read_config(given)
     directory = DataDirectory.prepare(asked[LocalSettings].data_dir)
@@ -39,6 +48,7 @@ async def run_up(given: Given, *, apps: Sequence[str], workers: int, on_ready: C
                 *embedded_servers(asked, directory),
                 *parts,
                 *worker_processes(given.with_flags(data_dir=str(directory.path)), asked, apps, workers),
+                *node_processes(given.with_flags(data_dir=str(directory.path)), asked, apps, nodes),
             ],
             grace_s=settings[RoleSettings].grace_period_s,
             on_started=lambda: on_ready(server.url),
@@ -65,6 +75,34 @@ def worker_processes(given: Given, asked: Settings, apps: Sequence[str], workers
     return [
         WorkerProcess(f"worker {number} {app}", worker_arguments(given, [app], own, number=number))
         for number, app in enumerate([app for app in apps for _ in range(workers)], start=1)
+    ]
+
+
+def node_processes(given: Given, asked: Settings, apps: Sequence[str], nodes: int) -> list[Part]:
+    """Each keeps what it is in a folder of its own, so that it is the same node the next time."""
+    if nodes and not apps:
+        raise Invalid(
+            "no_engines",
+            "Nodes without an app would have nothing to do.",
+            hint="Name one that declares an engine, as in --app examples.fleet.app:app.",
+        )
+    grace_s = asked[RoleSettings].grace_period_s
+    given = given.with_flags(grace_period_s=max(grace_s - HAND_BACK_S, grace_s / 2))
+    folder = DataDirectory(asked[LocalSettings].data_dir).path / "nodes"
+    own = asked[NodeSettings]
+    parallel = own.node_parallel or max(1, own.parallel // max(1, nodes))
+    return [
+        WorkerProcess(
+            f"node {number}",
+            process_arguments(
+                given.with_flags(
+                    node_dir=folder / str(number), node_name=f"local-{number}", node_parallel=parallel
+                ),
+                [argument for app in apps for argument in ("--engines", app)],
+            ),
+            command=("node", "run", "--claim"),
+        )
+        for number in range(1, nodes + 1)
     ]
 
 

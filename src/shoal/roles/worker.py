@@ -1,12 +1,7 @@
 """The worker process: the tasks of its apps, and the heartbeat thread."""
 
 import asyncio
-import os
-import sys
-import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 
 from shoal.app.declare import App
 from shoal.ledger.connection import require_url
@@ -15,10 +10,11 @@ from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.config import RoleSettings
 from shoal.roles.schema import Schema
+from shoal.roles.stdin_guard import StdinGuard
 from shoal.roles.worker_metrics import MetricsPort
 from shoal.roles.worker_watchdog import CHANNEL as WATCHED
 from shoal.roles.worker_watchdog import WorkerWatchdog
-from shoal.runtime.lifecycle import FORCED_EXIT, Part, run_parts
+from shoal.runtime.lifecycle import Part, run_parts
 from shoal.runtime.metrics import new_registry
 from shoal.runtime.settings import Settings
 from shoal.vault.settings import VaultSettings
@@ -27,8 +23,6 @@ from shoal.worker.agent import Worker
 from shoal.worker.heartbeats import Heartbeats
 from shoal.worker.metrics import WorkerMetrics
 from shoal.worker.settings import WorkerSettings, new_worker_id
-
-LAST_CHANCE_S = 5.0
 
 
 def worker_parts(settings: Settings, app: App) -> list[Part]:
@@ -77,28 +71,3 @@ async def run_worker(
     if with_stdin:
         parts.append(StdinGuard(ended, grace_s=grace_s))
     await run_parts(parts, grace_s=grace_s, until=ended, on_started=on_ready)
-
-
-class StdinGuard(Part):
-    """Ends the process in order when its stdin is closed, as it is when the parent dies.
-
-    It is a thread: a task that never lets go of the event loop must not outlive the parent either.
-    """
-
-    name = "stdin guard"
-
-    def __init__(self, ended: asyncio.Event, *, grace_s: float) -> None:
-        self._ended = ended
-        self._grace_s = grace_s
-
-    async def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        threading.Thread(target=self._watch, args=[loop], name=self.name, daemon=True).start()
-
-    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        while os.read(sys.stdin.fileno(), 4096):
-            pass
-        with suppress(RuntimeError):  # the loop is closed: it has ended already
-            loop.call_soon_threadsafe(self._ended.set)
-        time.sleep(self._grace_s + LAST_CHANCE_S)
-        os._exit(FORCED_EXIT)

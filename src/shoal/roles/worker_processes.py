@@ -31,15 +31,20 @@ def next_pause_s(pause_s: float, *, lived_s: float) -> float:
 
 def worker_arguments(given: Given, apps: Sequence[str], own: WorkerSettings, *, number: int) -> list[str]:
     """For ``shoal worker run`` as the child with this number, on what its parent was given."""
-    flags = {**given.flags}
+    flags: dict[str, object] = {}
     if own.worker_id:  # no two processes may have the same
         flags["worker_id"] = f"{own.worker_id}-{number}"
     if own.worker_metrics_port:
         flags["worker_metrics_port"] = own.worker_metrics_port + number - 1
-    arguments = [*apps]
+    return process_arguments(given.with_flags(**flags), apps)
+
+
+def process_arguments(given: Given, own: Sequence[str]) -> list[str]:
+    """Its own arguments, and the settings that its parent was given."""
+    arguments = [*own]
     if given.file is not None:
         arguments += ["--config", str(given.file)]
-    for name, value in flags.items():
+    for name, value in given.flags.items():
         if value is not None:
             arguments += ["--set", f"{name}={value}"]
     return arguments
@@ -52,9 +57,11 @@ class WorkerProcess(Part):
     child that has not ended when ``run`` is cancelled is killed.
     """
 
-    def __init__(self, name: str, arguments: Sequence[str]) -> None:
+    def __init__(
+        self, name: str, arguments: Sequence[str], *, command: Sequence[str] = ("worker", "run")
+    ) -> None:
         self.name = name
-        self._arguments = arguments
+        self._arguments = [*command, *arguments]
         self._stopping = asyncio.Event()
         self._process: Process | None = None
 
@@ -71,7 +78,7 @@ class WorkerProcess(Part):
                 if self._stopping.is_set():
                     return
                 pause_s = next_pause_s(pause_s, lived_s=loop.time() - started)
-                log.error("worker process died", worker=self.name, exit_code=code, restart_in_s=pause_s)
+                log.error("process died", process=self.name, exit_code=code, restart_in_s=pause_s)
                 await self._pause(pause_s)
         except asyncio.CancelledError:
             self._send(signal.SIGKILL)
@@ -88,7 +95,7 @@ class WorkerProcess(Part):
                 await self._spawn()
             except (Unavailable, OSError) as error:
                 if not self._stopping.is_set():
-                    log.warning("worker process does not start", worker=self.name, error=str(error))
+                    log.warning("process does not start", process=self.name, error=str(error))
         return await self._process.wait() if self._process is not None else None
 
     async def _spawn(self) -> None:
@@ -97,8 +104,6 @@ class WorkerProcess(Part):
             sys.executable,
             "-m",
             "shoal",
-            "worker",
-            "run",
             *self._arguments,
             "--until-stdin-closes",
             stdin=PIPE,
@@ -111,7 +116,7 @@ class WorkerProcess(Part):
             self._send(signal.SIGKILL)
             raise Unavailable(
                 "worker_failed_to_start",
-                f"The worker process {self.name} did not start.",
+                f"The process {self.name} did not start.",
                 hint="What it printed above says why.",
             )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import App, Iterations
-from shoal.node.chunks import Chunk
+from shoal.wire.fleet import HeldChunk
 
 REFERENCE = "tests.integration.node.engines:app"
 
@@ -67,8 +67,8 @@ def note(config: dict[str, Any], *pids: int) -> None:
         file.rename(Path(folder, "pids"))
 
 
-def chunk(number: int, engine: str, config_hash: str = "0" * 64, iterations: int = 1) -> Chunk:
-    return Chunk(
+def chunk(number: int, engine: str, config_hash: str = "0" * 64, iterations: int = 1) -> HeldChunk:
+    return HeldChunk(
         id=f"task.{number}.1",
         job_id="job",
         engine=f"{engine}@1",

@@ -3,9 +3,10 @@
 import asyncio
 import sys
 
-from shoal.node.chunks import Chunk, Ending
+from shoal.node.chunks import Ending
 from shoal.node.pool import ChunkPool
 from shoal.node.processes import Processes
+from shoal.wire.fleet import HeldChunk
 
 from .engines import REFERENCE, app, chunk
 
@@ -14,7 +15,7 @@ async def main() -> None:
     async def config_of(_: str) -> object:
         return {"folder": sys.argv[1]}
 
-    def never(chunk: Chunk, ending: Ending) -> None:
+    def never(chunk: HeldChunk, ending: Ending) -> None:
         raise AssertionError(f"{chunk.id} ended: {ending}")
 
     pool = ChunkPool(

@@ -12,10 +12,11 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from shoal.node.chunks import Chunk, Computed, Ending, NotComputed
+from shoal.node.chunks import Computed, Ending, NotComputed
 from shoal.node.pool import ChunkPool
 from shoal.node.processes import Processes
 from shoal.runtime.errors import Invalid
+from shoal.wire.fleet import HeldChunk
 from tests.architecture.repository import ROOT
 
 from .engines import REFERENCE, app, chunk
@@ -43,15 +44,15 @@ class Field:
             raise Invalid("config_damaged", "It is no JSON.")
         return self.config
 
-    def ended(self, chunk: Chunk, ending: Ending) -> None:
+    def ended(self, chunk: HeldChunk, ending: Ending) -> None:
         assert chunk.id not in self.endings
         self.endings[chunk.id] = ending
 
-    async def ending_of(self, chunk: Chunk) -> Ending:
+    async def ending_of(self, chunk: HeldChunk) -> Ending:
         await until(lambda: chunk.id in self.endings)
         return self.endings[chunk.id]
 
-    async def values_of(self, chunk: Chunk) -> list[Any]:
+    async def values_of(self, chunk: HeldChunk) -> list[Any]:
         ending = await self.ending_of(chunk)
         assert isinstance(ending, Computed), ending
         values: list[Any] = ending.result["values"]
