@@ -7,7 +7,7 @@ from .reference import Model, ModelPlan
 
 Keyspace = dict[str, Any]
 
-OF_A_NODE = ("owner", "pools", "limit", "depth", "paused")
+OF_A_NODE = ("owner", "pools", "limit", "depth", "paused", "backlog")
 
 
 def expected(model: Model) -> Keyspace:
@@ -22,6 +22,7 @@ def expected(model: Model) -> Keyspace:
             "limit": str(rights.limit),
             "depth": str(node.depth),
             "paused": str(int(rights.paused)),
+            "backlog": str(len(node.chunks)),
         }
         keys[f"{{node}}:{node_id}:chunks"] = {str(one) for one in node.chunks}
         keys["{node}:backlog:sorted"][node_id] = len(node.chunks)

@@ -269,7 +269,7 @@ class Model:
         return given
 
     def complete(self, node_id: str, one: Attempt, part: Moments) -> tuple[str, set[tuple[str, str]]]:
-        """The verdict, and who held the chunk."""
+        """The verdict, and who else held the chunk."""
         plan = self.plans.get(one.task)
         if node_id not in self.nodes:
             return "UNKNOWN_NODE", set()
@@ -284,7 +284,8 @@ class Model:
         for attempt, holder in chunk.holders:
             held = Attempt(one.task, one.index, attempt)
             self.nodes[holder].chunks.remove(held)
-            freed.add((holder, str(held)))
+            if holder != node_id:
+                freed.add((holder, str(held)))
         del plan.held[one.index]
         plan.spare.pop(one.index, None)
         plan.failures.pop(one.index, None)

@@ -14,7 +14,7 @@ if redis.call('SISMEMBER', '{node}:revoked', id) == 1 then return {'REVOKED'} en
 local node = node_of(id)
 if not node and not present then return {'ABSENT'} end
 if not node then
-  redis.call('HSET', '{node}:' .. id .. ':state', 'pools', pools, 'limit', limit, 'depth', depth,
+  redis.call('HSET', '{node}:' .. id .. ':state', 'pools', pools, 'most', 0, 'depth', depth, 'backlog', 0,
     'last_heartbeat', now_ms, 'epoch', now_ms)
   redis.call('ZADD', '{node}:backlog:sorted', 0, id)
   nodes[id] = nil
@@ -23,8 +23,8 @@ else
   list_node(node, false)
 end
 redis.call('HSET', node.state, 'owner', owner, 'limit', limit, 'paused', paused, 'pools', pools)
-node.owner, node.limit, node.paused = owner, tonumber(limit), paused == '1'
-node.pools, node.pool_list = pools, nil
+node.pools = pools
+weigh_node(node)
 if present then
   redis.call('HSET', node.state, 'last_heartbeat', now_ms)
   redis.call('ZADD', '{node}:alive', now_ms, id)

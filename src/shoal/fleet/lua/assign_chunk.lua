@@ -4,7 +4,7 @@
 -- args: fresh_ms, most, nodes...
 -- returns: for each chunk: node, id, job, iterations, config_hash, seed_offset, engine, seed
 -- touches: none
--- uses: clock, plans, nodes, chunks, picking
+-- uses: clock, plans, nodes, chunks, choosing, picking
 local fresh_ms = tonumber(ARGV[1])
 local left = tonumber(ARGV[2])
 

@@ -8,7 +8,7 @@
 --   of them node and id, how many chunks are next, for each of them the eight words of assign_chunk.
 --   The verdict is OK, ALREADY_COMPLETED, WRONG_NODE, NOT_FOUND, UNKNOWN_NODE or INVALID
 -- touches: none
--- uses: clock, plans, nodes, chunks, picking, folding
+-- uses: clock, plans, nodes, chunks, choosing, picking, folding
 local fresh_ms = tonumber(ARGV[1])
 local WORDS = 10
 
@@ -17,27 +17,46 @@ local function result_at(first, plan, index)
   if plan.reducer == 'collect' then
     return ARGV[first] ~= '' and ARGV[first + 1] == '' and {ARGV[first]} or nil
   end
-  local found = {}
-  for position = first, first + 4 do
-    found[#found + 1] = number_of(ARGV[position])
+  local count, mean, m2 = number_of(ARGV[first]), number_of(ARGV[first + 1]), number_of(ARGV[first + 2])
+  local least, most = number_of(ARGV[first + 3]), number_of(ARGV[first + 4])
+  if count and mean and m2 and least and most and count == math.min(plan.size, plan.iterations - index * plan.size) then
+    return {count, mean, m2, least, most}
   end
-  local iterations = math.min(plan.size, plan.iterations - index * plan.size)
-  return #found == 5 and found[1] == iterations and found or nil
 end
 
-local function accept(plan, index, entry, result, freed)
+-- Whether the node holds this attempt, and does not any more.
+local function take_from(node, plan, id, result)
   if plan.reducer == 'collect' then
-    redis.call('HSET', plan.results, index, result[1])
+    -- Where it lies comes first: when that cannot be kept, nothing has changed.
+    if redis.call('HEXISTS', node.chunks, id) == 0 then return false end
+    redis.call('HSET', plan.results, id:match('(%d+)%.%d+$'), result[1])
   end
-  redis.call('SETBIT', plan.done, index, 1)
+  return redis.call('HDEL', node.chunks, id) == 1
+end
+
+local answers = {}
+local function say(word)
+  answers[#answers + 1] = word
+end
+
+local function accept(node, plan, index, result)
+  local freed
+  redis.call('SETBIT', plan.done, index, '1')
   -- From here to the end of the call nothing can fail that decides about counting.
   set_plan(plan, 'completed', plan.completed + 1)
   if plan.reducer == 'moments' then
-    fold_moments(plan, unpack(result))
+    fold_moments(plan, result[1], result[2], result[3], result[4], result[5])
   end
-  for attempt, holder in holders_of(entry) do
-    freed[#freed + 1] = holder
-    freed[#freed + 1] = let_go(plan, index, attempt, holder)
+  node.backlog = node.backlog - 1
+  running[plan.owner] = running_of(plan.owner) - 1
+  if plan.copied then
+    freed = {}
+    for attempt, holder in holders_of(redis.call('HGET', plan.held, index)) do
+      if holder ~= node.id then
+        freed[#freed + 1] = holder
+        freed[#freed + 1] = let_go(plan, index, attempt, holder)
+      end
+    end
   end
   redis.call('HDEL', plan.held, index)
   if plan.failing == nil then plan.failing = redis.call('EXISTS', plan.failures) == 1 end
@@ -50,46 +69,40 @@ local function accept(plan, index, entry, result, freed)
       unlist_plan(plan)
     end
   end
+  if node.rests then redis.call('HDEL', node.state, 'rests') end
+  node.rests = nil
+  return freed
 end
 
-local function judge(node, task, index, attempt, first, freed)
+-- The verdict, the plan, and who else held the chunk.
+local function judge(node, task, index, attempt, first)
   local plan = plan_of(task)
   if not node then return 'UNKNOWN_NODE' end
-  if not plan or plan.poisoned or not index:find('^%d+$') then return 'NOT_FOUND' end
-  local entry = redis.call('HGET', plan.held, index)
-  if entry and (entry .. ' '):find(' ' .. attempt .. ':' .. node.id .. ' ', 1, true) then
-    local result = result_at(first, plan, index)
-    if not result then return 'INVALID', plan end
-    accept(plan, index, entry, result, freed)
-    if node.rests then redis.call('HDEL', node.state, 'rests') end
-    node.rests = nil
-    return 'OK', plan
+  if not plan or plan.poisoned then return 'NOT_FOUND' end
+  local id = task .. '.' .. index .. '.' .. attempt
+  local result = result_at(first, plan, index)
+  if result and take_from(node, plan, id, result) then
+    return 'OK', plan, accept(node, plan, index, result)
   end
-  index = tonumber(index)
-  if index >= plan.total then return 'NOT_FOUND' end
+  if not result and redis.call('HEXISTS', node.chunks, id) == 1 then return 'INVALID', plan end
+  if tonumber(index) >= plan.total then return 'NOT_FOUND' end
   return redis.call('GETBIT', plan.done, index) == 1 and 'ALREADY_COMPLETED' or 'WRONG_NODE', plan
-end
-
-local answers = {}
-local function say(words)
-  for _, word in ipairs(words) do
-    answers[#answers + 1] = word
-  end
 end
 
 local function complete_one(first)
   local node = node_of(ARGV[first])
-  local freed, told = {}, {}
-  local verdict, plan = judge(node, ARGV[first + 1], ARGV[first + 2], ARGV[first + 3], first + 5, freed)
-  local given = 0
+  local verdict, plan, freed = judge(node, ARGV[first + 1], ARGV[first + 2], ARGV[first + 3], first + 5)
+  say(verdict)
+  say(plan and plan.completed or 0)
+  say(plan and plan.total or 0)
+  say(verdict == 'OK' and plan.completed == plan.total and 'AGGREGATE' or '')
+  say(freed and #freed / 2 or 0)
+  for position = 1, freed and #freed or 0 do say(freed[position]) end
+  say(0)
+  local given = #answers
   if node and now_ms - node.last_heartbeat <= fresh_ms then
-    given = fill(node, tonumber(ARGV[first + 4]) or 0, told)
+    answers[given] = fill(node, tonumber(ARGV[first + 4]), answers)
   end
-  local full = verdict == 'OK' and plan.completed == plan.total
-  say({verdict, plan and plan.completed or 0, plan and plan.total or 0, full and 'AGGREGATE' or '', #freed / 2})
-  say(freed)
-  say({given})
-  say(told)
 end
 
 -- What was accepted before something breaks stays counted: bits and sums are saved together.

@@ -6,7 +6,7 @@
 -- returns: {verdict, for each further chunk the words of assign_chunk}; the verdict is OK, WRONG_NODE, NOT_FOUND or
 --   UNKNOWN_NODE
 -- touches: none
--- uses: clock, plans, nodes, chunks, picking
+-- uses: clock, plans, nodes, chunks, choosing, picking
 local fresh_ms = tonumber(ARGV[1])
 local node, plan = node_of(ARGV[2]), plan_of(ARGV[3])
 local index, attempt, reason, wanted = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
@@ -20,7 +20,7 @@ if not entry or not (entry .. ' '):find(' ' .. attempt .. ':' .. node.id .. ' ',
 set_plan(plan, 'reason', reason)
 take_back(plan, index, attempt, node.id, true)
 local told = {'OK'}
-if node.owner == plan.owner then
+if redis.call('HGET', node.state, 'owner') == plan.owner then
   if now_ms - node.last_heartbeat <= fresh_ms then fill(node, wanted, told) end
 else
   local failed = tonumber(node.rests and node.rests:match('^%d+') or 0)

@@ -14,7 +14,8 @@ local longest_ms = tonumber(ARGV[4])
 if not node then return {'UNKNOWN_NODE'} end
 redis.call('HSET', node.state, 'last_heartbeat', now_ms, 'depth', depth)
 redis.call('ZADD', '{node}:alive', now_ms, node.id)
-node.last_heartbeat, node.depth = now_ms, tonumber(depth)
+node.last_heartbeat = now_ms
+weigh_node(node)
 
 local held = {}
 local entries = redis.call('HGETALL', node.chunks)

@@ -5,7 +5,7 @@
 -- args: fresh_ms, most, task
 -- returns: for each chunk: node, id, job, iterations, config_hash, seed_offset, engine, seed
 -- touches: none
--- uses: clock, plans, nodes, chunks, picking
+-- uses: clock, plans, nodes, chunks, choosing, picking
 local fresh_ms = tonumber(ARGV[1])
 local most = tonumber(ARGV[2])
 local plan = plan_of(ARGV[3])

@@ -2,6 +2,7 @@
 --   {job}:running              owner → how many chunks of theirs are held now
 local running = {}
 local running_before = {}
+local JUST_NOW = string.format('%.0f %.0f 0', now_ms, now_ms)
 
 local function running_of(owner)
   if not running[owner] then
@@ -23,12 +24,12 @@ local function save_running()
   end
 end
 
--- `attempts` were made before; `others` hold it as well: '' or ' <attempt>:<node>'.
+-- `index` is text. `attempts` were made before; `others` hold it as well: '' or ' <attempt>:<node>'.
 local function hold(plan, index, attempts, others, node)
-  local attempt = attempts + 1
+  local attempt = attempts == 0 and '1' or tostring(attempts + 1)
   local id = plan.task .. '.' .. index .. '.' .. attempt
   redis.call('HSET', plan.held, index, attempt .. others .. ' ' .. attempt .. ':' .. node.id)
-  redis.call('HSET', node.chunks, id, string.format('%.0f %.0f 0', now_ms, now_ms))
+  redis.call('HSET', node.chunks, id, JUST_NOW)
   node.backlog = node.backlog + 1
   running[plan.owner] = running_of(plan.owner) + 1
   return id

@@ -12,15 +12,14 @@
 --   {job}:plans                every plan, by order; {job}:settled: those that are full or poisoned
 --   {job}:recheck              plans whose holders may have lost the right to hold
 local plans = {}
-local lanes_of_pool = {}
-local heads = {}
+local lanes_of_pool, lanes_of_pools, heads = {}, {}, {}
 
 local function plan_of(task)
   local plan = plans[task]
   if plan == nil then
     local key = '{job}:' .. task
     local stored = redis.call('HMGET', key, 'total', 'cursor', 'completed', 'size', 'iterations', 'owner',
-      'lane', 'job', 'config_hash', 'engine', 'order', 'most_failures', 'poisoned', 'reducer', 'seed')
+      'lane', 'job', 'config_hash', 'engine', 'order', 'most_failures', 'poisoned', 'reducer', 'seed', 'copied')
     plan = stored[1] and {
       task = task, key = key, done = key .. ':done', retry = key .. ':retry', spare = key .. ':spare',
       held = key .. ':held', failures = key .. ':failures', results = key .. ':results',
@@ -28,7 +27,7 @@ local function plan_of(task)
       size = tonumber(stored[4]), iterations = tonumber(stored[5]), owner = stored[6], lane = stored[7],
       job = stored[8], config_hash = stored[9], engine = stored[10], order = tonumber(stored[11]),
       most_failures = tonumber(stored[12]), poisoned = stored[13], reducer = stored[14], seed = stored[15],
-      changed = {},
+      copied = stored[16], changed = {},
     } or false
     plans[task] = plan
   end
@@ -64,7 +63,7 @@ local function list_plan(plan)
         redis.call('SADD', '{job}:open:' .. pool, plan.lane)
       end
     end
-    lanes_of_pool, heads = {}, {}
+    lanes_of_pool, lanes_of_pools, heads = {}, {}, {}
   end
 end
 
@@ -76,7 +75,7 @@ local function unlist_plan(plan)
         redis.call('SREM', '{job}:open:' .. pool, plan.lane)
       end
     end
-    lanes_of_pool, heads = {}, {}
+    lanes_of_pool, lanes_of_pools, heads = {}, {}, {}
   end
 end
 
