@@ -16,7 +16,7 @@ import structlog
 
 from shoal.local.account import Account
 from shoal.local.processes import Farewell, end, is_alive, processes_in
-from shoal.local.server_log import explain, open_log
+from shoal.local.server_log import advise, explain, open_log
 from shoal.local.sockets import is_socket_directory, make_private
 from shoal.runtime.errors import Invalid, Unavailable
 from shoal.runtime.lifecycle import Part
@@ -237,10 +237,11 @@ class EmbeddedServer(Part):
         return ""
 
     def _failure(self, what: str, output: str) -> Unavailable:
+        reason = explain(output, self.home)
         return Unavailable(
             f"{self.name}_failed_to_start",
-            f"{self.title} {what}: {explain(output, self.home)}.",
-            hint=f"{self.hint}The whole log is {self._log_file}.",
+            f"{self.title} {what}: {reason}.",
+            hint=self.hint + advise(reason, self._log_file),
         )
 
 

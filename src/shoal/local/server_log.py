@@ -10,6 +10,7 @@ _LONGEST = 10 * 1024 * 1024
 _NEARLY_FULL = 1024 * 1024
 _LINES = 4
 
+_FULL = re.compile(r"No space left on device|is full")
 _TELLING = re.compile(r"FATAL|PANIC|ERROR|DETAIL|HINT|\berror\b|denied|No space|[Cc]an't|[Ff]ailed")
 _PREFIX = re.compile(
     r"^\d{4}-\d\d-\d\d \S+ \S+ \[\d+\] "  # PostgreSQL: time, zone, [pid]
@@ -35,6 +36,12 @@ def explain(output: str, home: Path) -> str:
         if shutil.disk_usage(home).free < _NEARLY_FULL:
             reason += f"; the disk that holds {home} is full"
     return reason.rstrip(".")
+
+
+def advise(reason: str, log_file: Path) -> str:
+    """What to do about a server that did not start for that reason."""
+    room = "Make room on the disk, or choose another with --data-dir. " if _FULL.search(reason) else ""
+    return f"{room}The whole log is {log_file}."
 
 
 def _banner(lines: list[str]) -> list[str]:

@@ -97,7 +97,9 @@ async def _look_at_redis(settings: Settings) -> str:
 async def _look_at_beacon(settings: Settings) -> str:
     own = settings[BeaconSettings]
     if not own.centrifugo_url:
-        return "the hub inside the sentinel" if own.centrifugo_token_secret else "none: no live messages"
+        if own.centrifugo_token_secret:
+            return "the hub inside the sentinel"
+        return "none named: 'shoal up' has a hub inside; a sentinel then sends no live messages"
     require_complete(own)
     centrifugo = Centrifugo(own, new_registry())
     await centrifugo.start()

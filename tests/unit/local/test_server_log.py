@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from shoal.local.server_log import explain, open_log
+from shoal.local.server_log import advise, explain, open_log
 
 POSTGRES = """\
 2026-11-18 21:35:16.001 UTC [7243] LOG:  starting PostgreSQL 18.4
@@ -20,6 +20,12 @@ def test_only_the_telling_lines_are_told_without_their_prefixes(tmp_path: Path) 
     assert told == "FATAL:  could not create lock file: No space left on device"
     told = explain(VALKEY, tmp_path)
     assert told == "Can't open the append-only file: Permission denied"
+
+
+def test_where_the_disk_is_full_people_are_told_to_make_room(tmp_path: Path) -> None:
+    log = tmp_path / "postgres.log"
+    assert advise(explain(POSTGRES, tmp_path), log).startswith("Make room on the disk")
+    assert advise(explain(VALKEY, tmp_path), log) == f"The whole log is {log}."
 
 
 def test_without_telling_lines_the_last_ones_are_told(tmp_path: Path) -> None:
