@@ -14,6 +14,7 @@ from shoal.roles.stdin_guard import StdinGuard
 from shoal.roles.worker_metrics import MetricsPort
 from shoal.roles.worker_watchdog import CHANNEL as WATCHED
 from shoal.roles.worker_watchdog import WorkerWatchdog
+from shoal.runtime.garbage import SeldomGarbage
 from shoal.runtime.lifecycle import Part, run_parts
 from shoal.runtime.metrics import new_registry
 from shoal.runtime.settings import Settings
@@ -49,7 +50,15 @@ def worker_parts(settings: Settings, app: App) -> list[Part]:
     )
     schema = Schema(settings[LedgerSettings], may_migrate=False)
     watchdog = WorkerWatchdog(ledger, watched=listener.subscribe(WATCHED))
-    return [*metrics_port(own, worker.metrics), schema, ledger, listener, watchdog, heartbeats, worker]
+    stores = [schema, ledger, listener]
+    return [
+        *metrics_port(own, worker.metrics),
+        SeldomGarbage(),
+        *stores,
+        watchdog,
+        heartbeats,
+        worker,
+    ]
 
 
 def metrics_port(settings: WorkerSettings, metrics: WorkerMetrics) -> list[Part]:

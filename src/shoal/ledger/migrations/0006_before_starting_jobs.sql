@@ -76,7 +76,7 @@ $$;
 -- Insert jobs with their first tasks; returns their ids in the order given: those of new jobs, or of the
 -- living ones that have their unique keys. p_jobs is what create_jobs takes.
 CREATE FUNCTION shoal.insert_jobs(p_user_id uuid, p_jobs jsonb, p_on_conflict text) RETURNS uuid[]
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_ids    uuid[] := ARRAY(SELECT shoal.uuid7() FROM generate_series(1, jsonb_array_length(p_jobs)));
   v_new    uuid[];
