@@ -238,10 +238,11 @@ class EmbeddedServer(Part):
 
     def _failure(self, what: str, output: str) -> Unavailable:
         reason = explain(output, self.home)
+        advice = advise(reason, self._log_file)
         return Unavailable(
             f"{self.name}_failed_to_start",
             f"{self.title} {what}: {reason}.",
-            hint=self.hint + advise(reason, self._log_file),
+            hint=f"{self.hint}{advice}",
         )
 
 

@@ -1587,6 +1587,7 @@ $_$;
 CREATE FUNCTION shoal.insert_jobs(p_user_id uuid, p_jobs jsonb, p_on_conflict text) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $_$
 DECLARE
   v_ids    uuid[] := ARRAY(SELECT shoal.uuid7() FROM generate_series(1, jsonb_array_length(p_jobs)));
