@@ -2,15 +2,19 @@
 
 import platform
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
+import structlog
 
 from shoal.node.identity import NodeIdentity
 from shoal.runtime.answers import refusal, through_proxy
+from shoal.runtime.clock import Clock
 from shoal.runtime.errors import Unavailable
 from shoal.wire.fleet import NodeToken, Register, Registered
 
@@ -18,15 +22,47 @@ TIMEOUT_S = 30.0
 VERSION = f"shoal {version('shoal')}"
 PLATFORM = f"{platform.system()} {platform.machine()}"
 
+CLOCK_WRONG = "signature_expired"
+
 Answer = TypeVar("Answer")
+
+log = structlog.get_logger(__name__)
+
+
+class ServersClock:
+    """The clock of this machine, until a server says that it is wrong: what is signed must hold there."""
+
+    def __init__(self, own: Clock) -> None:
+        self._own = own
+        self._ahead = timedelta()
+
+    def now(self) -> datetime:
+        return self._own.now() + self._ahead
+
+    def monotonic(self) -> float:
+        return self._own.monotonic()
+
+    def learn(self, date: str) -> bool:
+        """``date`` as the server wrote it; whether it can be read."""
+        try:
+            moment = parsedate_to_datetime(date).replace(tzinfo=UTC)
+        except ValueError:
+            return False
+        self._ahead = moment - self._own.now()
+        log.warning("clock of this machine is wrong", seconds=round(self._ahead.total_seconds()))
+        return True
 
 
 class Door:
-    """Raises the errors that the answers stand for, and ``Unavailable`` where there is none."""
+    """Raises the errors that the answers stand for, and ``Unavailable`` where there is none.
 
-    def __init__(self, url: str, identity: NodeIdentity) -> None:
+    ``clock`` is the one that ``identity`` signs by.
+    """
+
+    def __init__(self, url: str, identity: NodeIdentity, clock: ServersClock) -> None:
         self.url = url.rstrip("/")
         self._identity = identity
+        self._clock = clock
         self._http = httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=through_proxy(url))
 
     async def close(self) -> None:
@@ -55,12 +91,23 @@ class Door:
             ) from error
 
     async def _send(self, method: str, path: str, body: bytes = b"") -> bytes:
+        answer = await self._signed(method, path, body)
+        if answer.is_success:
+            return answer.content
+        error = refusal(answer.status_code, answer.content)
+        if error.code == CLOCK_WRONG and self._clock.learn(answer.headers.get("date", "")):
+            answer = await self._signed(method, path, body)
+        if not answer.is_success:
+            raise refusal(answer.status_code, answer.content)
+        return answer.content
+
+    async def _signed(self, method: str, path: str, body: bytes) -> httpx.Response:
         url = f"{self.url}{path}"
         headers: Mapping[str, str] = self._identity.sign(method, url, body)
         if body:
             headers = {**headers, "Content-Type": "application/json"}
         try:
-            answer = await self._http.request(method, url, content=body, headers=headers)
+            return await self._http.request(method, url, content=body, headers=headers)
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
             raise Unavailable(
@@ -68,9 +115,6 @@ class Door:
                 f"The sentinel at {self._shown} does not answer: {why}.",
                 hint="The node tries again until it does.",
             ) from error
-        if not answer.is_success:
-            raise refusal(answer.status_code, answer.content)
-        return answer.content
 
     @property
     def _shown(self) -> str:

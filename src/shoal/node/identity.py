@@ -57,7 +57,7 @@ class NodeIdentity:
         }
 
 
-def open_identity(file: Path) -> NodeIdentity:
+def open_identity(file: Path, clock: Clock | None = None) -> NodeIdentity:
     """The identity that is kept in this file; made when there is none."""
     if not file.exists():
         _keep(Ed25519PrivateKey.generate(), file)
@@ -69,7 +69,7 @@ def open_identity(file: Path) -> NodeIdentity:
         )
     try:
         seed = bytes.fromhex(file.read_text(encoding="ascii"))
-        return NodeIdentity(Ed25519PrivateKey.from_private_bytes(seed))
+        return NodeIdentity(Ed25519PrivateKey.from_private_bytes(seed), clock)
     except ValueError:
         raise Invalid(
             "node_key_damaged",

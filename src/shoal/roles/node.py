@@ -7,7 +7,7 @@ from shoal.app.engine import Engine
 from shoal.local.directory import DataDirectory, LocalSettings
 from shoal.node.agent import NodeAgent
 from shoal.node.configs import ConfigCache
-from shoal.node.door import Door
+from shoal.node.door import Door, ServersClock
 from shoal.node.duties import Duties
 from shoal.node.folder import NodeFolder
 from shoal.node.identity import open_identity
@@ -17,6 +17,7 @@ from shoal.node.settings import NodeSettings
 from shoal.roles.config import ClientSettings, Given, RoleSettings, read_config, read_found_config
 from shoal.roles.stdin_guard import StdinGuard
 from shoal.roles.worker_apps import load_app, load_apps
+from shoal.runtime.clock import Clock, SystemClock
 from shoal.runtime.errors import Invalid, Unavailable
 from shoal.runtime.lifecycle import Part, run_parts
 from shoal.runtime.settings import Settings
@@ -95,9 +96,11 @@ def build_agent(
     references: Sequence[str],
     drain_s: float,
     on_registered: Callable[[Registered], Awaitable[None]],
+    own_clock: Clock | None = None,
 ) -> NodeAgent:
     """The node of this folder. Several of them may run on one event loop, each in a folder of its own."""
-    door = Door(url, open_identity(folder.key))
+    clock = ServersClock(own_clock or SystemClock())
+    door = Door(url, open_identity(folder.key, clock), clock)
     duties = Duties(
         own,
         ResultStore(folder.results, most=own.node_most_results),

@@ -6,6 +6,7 @@ forget, and take back.
 
 import asyncio
 import itertools
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -266,6 +267,8 @@ class Desk:
         if not holds(key, signature, string_to_sign(signed, version)):
             raise Unauthenticated("signature_invalid", "The signature does not hold.")
         self.asked[request.url.path] += 1
+        if abs(int(signed.timestamp) / 1000 - time.time()) > 60:
+            raise Unauthenticated("signature_expired", "The request was signed more than a minute from now.")
         if self.key not in {b"", key}:
             raise Unauthenticated("node_unknown", "Another node is expected.")
         self.key = key

@@ -305,3 +305,14 @@ async def test_how_long_a_chunk_takes_is_told_as_soon_as_it_is_known(
     await desk.calls("heartbeat")
     assert desk.heartbeats[-1].chunk_s is not None
     assert 0.9 < desk.heartbeats[-1].chunk_s < 10
+
+
+@pytest.mark.parametrize("ahead_s", [3 * 3600, -30 * 86400])
+async def test_a_clock_that_is_far_off_is_no_reason_to_stay_outside(
+    desk: Desk, start_node: StartNode, ahead_s: float
+) -> None:
+    node = start_node(ahead_s=ahead_s)
+    await desk.calls("heartbeat")
+    await desk.assign(one := desk.chunk())
+    await desk.has_results(one)
+    assert len(node.registered) == 1

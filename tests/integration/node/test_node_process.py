@@ -95,7 +95,7 @@ async def volunteer(tmp_path: Path, least_install: Path) -> AsyncIterator[Volunt
     await volunteer.kill()
 
 
-async def test_a_least_install_is_enough_and_it_leaves_when_it_is_told(
+async def test_a_base_install_is_enough_and_it_leaves_when_it_is_told(
     desk: Desk, volunteer: Volunteer
 ) -> None:
     await volunteer.start(desk.url)
