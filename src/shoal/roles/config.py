@@ -19,6 +19,7 @@ from shoal.node.settings import NodeSettings
 from shoal.runtime.logs import LogSettings
 from shoal.runtime.settings import SECRET, Settings, read_settings
 from shoal.runtime.traces import TraceSettings
+from shoal.schedules.settings import ScheduleSettings
 from shoal.vault.settings import VaultSettings
 from shoal.worker.settings import ScaleSettings, WorkerSettings
 
@@ -57,6 +58,7 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     AccessSettings,
     ApiSettings,
     RetentionSettings,
+    ScheduleSettings,
     WorkerSettings,
     ScaleSettings,
     NodeSettings,

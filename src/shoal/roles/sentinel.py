@@ -23,10 +23,12 @@ from shoal.jobs.settings import RetentionSettings
 from shoal.jobs.store import sql as jobs_sql
 from shoal.jobs.sweeper import Sweeper
 from shoal.jobs.task_types import TaskTypeControl
+from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.beacon import beacon_side
 from shoal.roles.config import RoleSettings
+from shoal.roles.schedules import schedule_parts
 from shoal.roles.schema import Schema
 from shoal.runtime.clock import SystemClock
 from shoal.runtime.lifecycle import Part, run_parts
@@ -80,8 +82,10 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         open_socket=beacon.open_socket,
     )
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
+    listener = Listener(settings[LedgerSettings], application="shoal sentinel")
     chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
-    return [schema, ledger, brain, *chores, *beacon.parts, server], server
+    schedules = schedule_parts(settings, ledger=ledger, listener=listener, registry=registry)
+    return [schema, ledger, listener, brain, *chores, *schedules, *beacon.parts, server], server
 
 
 async def run_sentinel(settings: Settings, *, on_ready: Callable[[str], None]) -> None:

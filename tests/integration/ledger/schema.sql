@@ -18,8 +18,23 @@ CREATE DOMAIN shoal.event_payload AS jsonb
 CREATE DOMAIN shoal.executor AS text
 	CONSTRAINT executor_check CHECK ((VALUE = ANY (ARRAY['worker'::text, 'fleet'::text, 'mesh'::text])));
 
+CREATE DOMAIN shoal.frequency_unit AS character varying(16)
+	CONSTRAINT frequency_unit_check CHECK (((VALUE)::text = ANY ((ARRAY['SECONDS'::character varying, 'MINUTES'::character varying, 'HOURS'::character varying, 'DAYS'::character varying, 'WEEKS'::character varying, 'MONTHS'::character varying, 'YEARS'::character varying, 'CRON'::character varying])::text[])));
+
 CREATE DOMAIN shoal.job_params AS jsonb
 	CONSTRAINT job_params_fit CHECK ((octet_length((VALUE)::text) <= 65536));
+
+CREATE DOMAIN shoal.schedule_data AS text
+	CONSTRAINT schedule_data_fits CHECK ((octet_length(VALUE) <= 65536));
+
+CREATE DOMAIN shoal.schedule_moment AS timestamp with time zone
+	CONSTRAINT schedule_out_of_range CHECK (((VALUE >= '1970-01-01 00:00:00+00'::timestamp with time zone) AND (VALUE < '9000-01-01 00:00:00+00'::timestamp with time zone)));
+
+CREATE DOMAIN shoal.schedule_name AS character varying(126)
+	CONSTRAINT schedule_name_check CHECK (((VALUE)::text ~ '^[A-Za-z0-9][A-Za-z0-9 _.:/-]{0,125}$'::text));
+
+CREATE DOMAIN shoal.scheduled_event AS character varying(126)
+	CONSTRAINT scheduled_event_check CHECK ((((VALUE)::text = 'job.start'::text) OR ((VALUE)::text ~ '^user\.[a-z0-9_.-]{1,120}$'::text)));
 
 CREATE DOMAIN shoal.seconds AS real
 	CONSTRAINT seconds_check CHECK (((VALUE >= (0)::double precision) AND (VALUE < 'Infinity'::real)));
@@ -52,6 +67,62 @@ CREATE FUNCTION auth.uid() RETURNS uuid
     AS $$
       SELECT nullif(auth.jwt() ->> 'sub', '')::uuid
     $$;
+
+CREATE FUNCTION public.add_schedule(p_schedule jsonb, p_host_id uuid DEFAULT NULL::uuid, p_on_conflict text DEFAULT 'reject'::text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_host  uuid := shoal.schedule_host(p_host_id);
+  v_known public.schedule_t;
+  v_new   public.schedule_t;
+  v_now   timestamptz := clock_timestamp();
+BEGIN
+  IF p_on_conflict = 'replace' THEN
+    SELECT * INTO v_known FROM public.schedule_t s
+     WHERE s.host_id = v_host AND s.schedule_name = p_schedule ->> 'schedule_name' FOR NO KEY UPDATE;
+  END IF;
+  v_new := jsonb_populate_record(NULL::public.schedule_t, jsonb_build_object(
+      'schedule_id', shoal.uuid7(), 'frequency_time', 1, 'event_topic', 'user', 'event_data', '{}', 'zone', 'UTC',
+      'start_ts', coalesce(v_known.start_ts, v_now), 'jitter_s', 0, 'missed_runs', 'last', 'missed_limit', 100,
+      'overlap', 'allow')
+    || jsonb_strip_nulls(p_schedule - 'schedule_id'));
+  IF v_known.schedule_id IS NULL THEN
+    INSERT INTO public.schedule_t (schedule_id, host_id, schedule_name, frequency_unit, frequency_time, start_ts,
+      next_run_ts, event_topic, event_type, event_data, cron, zone, end_ts, max_runs, jitter_s, missed_runs,
+      missed_limit, missed_window_s, overlap)
+    VALUES (v_new.schedule_id, v_host, v_new.schedule_name, v_new.frequency_unit, v_new.frequency_time, v_new.start_ts,
+      greatest(v_new.start_ts, v_now), v_new.event_topic, v_new.event_type, v_new.event_data, v_new.cron, v_new.zone,
+      v_new.end_ts, v_new.max_runs, v_new.jitter_s, v_new.missed_runs, v_new.missed_limit, v_new.missed_window_s,
+      v_new.overlap)
+    ON CONFLICT (host_id, schedule_name) DO NOTHING;
+    IF NOT FOUND THEN
+      PERFORM shoal.refuse('SH409', 'schedule_exists', format('There is a schedule %L already.', v_new.schedule_name),
+        'Choose another name, or replace it (--replace, onConflict).');
+    END IF;
+    PERFORM shoal.tell_of_schedules(ARRAY[v_new.schedule_id], 'schedule.created');
+  ELSE
+    v_new.schedule_id := v_known.schedule_id;
+    IF shoal.schedule_says(v_known) = shoal.schedule_says(v_new) THEN
+      RETURN v_known.schedule_id;
+    END IF;
+    UPDATE public.schedule_t s
+       SET frequency_unit = v_new.frequency_unit, frequency_time = v_new.frequency_time, start_ts = v_new.start_ts,
+           event_topic = v_new.event_topic, event_type = v_new.event_type, event_data = v_new.event_data,
+           cron = v_new.cron, zone = v_new.zone, end_ts = v_new.end_ts, max_runs = v_new.max_runs,
+           jitter_s = v_new.jitter_s, missed_runs = v_new.missed_runs, missed_limit = v_new.missed_limit,
+           missed_window_s = v_new.missed_window_s, overlap = v_new.overlap,
+           active = s.paused_at IS NULL AND (v_new.max_runs IS NULL OR s.runs < v_new.max_runs),
+           ended_at = CASE WHEN s.runs >= v_new.max_runs THEN coalesce(s.ended_at, v_now) END,
+           parked_at = NULL, error = NULL, next_fire_ts = NULL, next_run_ts = greatest(v_new.start_ts, v_now),
+           aggregate_version = s.aggregate_version + 1, updated_at = v_now
+     WHERE s.schedule_id = v_known.schedule_id;
+    PERFORM shoal.tell_of_schedules(ARRAY[v_new.schedule_id], 'schedule.changed');
+  END IF;
+  PERFORM pg_notify('shoal_schedules', '');
+  RETURN v_new.schedule_id;
+END
+$$;
 
 CREATE FUNCTION public.add_webhook(p_url text, p_patterns text[] DEFAULT '{*}'::text[], p_user_id uuid DEFAULT NULL::uuid, OUT name text, OUT secret text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -249,6 +320,18 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION public.delete_schedule(p_schedule_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.lock_schedule(p_schedule_id);
+  PERFORM shoal.tell_of_schedules(ARRAY[p_schedule_id], 'schedule.deleted');
+  DELETE FROM public.schedule_t s WHERE s.schedule_id = p_schedule_id;
+  DELETE FROM public.schedule_fires f WHERE f.schedule_id = p_schedule_id;
+END
+$$;
+
 CREATE FUNCTION public.emit_event(p_type text, p_payload jsonb DEFAULT '{}'::jsonb, p_key text DEFAULT ''::text, p_user_id uuid DEFAULT NULL::uuid, p_event_id uuid DEFAULT NULL::uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -338,6 +421,24 @@ BEGIN
   UPDATE public.event_sink_t s SET paused_because = p_because WHERE s.name = p_name;
   UPDATE public.consumer_offset_t k SET retry_at = NULL WHERE k.sink = p_name AND p_because IS NULL;
   PERFORM pg_notify('shoal_events', '');
+END
+$$;
+
+CREATE FUNCTION public.pause_schedule(p_schedule_id uuid, p_reason text DEFAULT 'Paused.'::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_found public.schedule_t := shoal.lock_schedule(p_schedule_id);
+BEGIN
+  IF v_found.ended_at IS NOT NULL THEN
+    PERFORM shoal.refuse('SH409', 'schedule_ended', 'The schedule has ended.');
+  END IF;
+  UPDATE public.schedule_t s
+     SET active = false, paused_at = coalesce(s.paused_at, clock_timestamp()), pause_reason = p_reason,
+         aggregate_version = s.aggregate_version + 1, updated_at = clock_timestamp()
+   WHERE s.schedule_id = p_schedule_id;
+  PERFORM shoal.tell_of_schedules(ARRAY[p_schedule_id], 'schedule.paused');
 END
 $$;
 
@@ -473,6 +574,28 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.resume_schedule(p_schedule_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_found public.schedule_t := shoal.lock_schedule(p_schedule_id);
+BEGIN
+  IF v_found.ended_at IS NOT NULL THEN
+    PERFORM shoal.refuse('SH409', 'schedule_ended', 'The schedule has ended.', 'Add it anew, with another end.');
+  ELSIF v_found.active THEN
+    RETURN;
+  END IF;
+  UPDATE public.schedule_t s
+     SET active = true, paused_at = NULL, pause_reason = NULL, parked_at = NULL, error = NULL, next_fire_ts = NULL,
+         next_run_ts = greatest(s.start_ts, clock_timestamp()),
+         aggregate_version = s.aggregate_version + 1, updated_at = clock_timestamp()
+   WHERE s.schedule_id = p_schedule_id;
+  PERFORM shoal.tell_of_schedules(ARRAY[p_schedule_id], 'schedule.resumed');
+  PERFORM pg_notify('shoal_schedules', '');
+END
+$$;
+
 CREATE FUNCTION public.resume_task_type(p_task_type text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -520,6 +643,37 @@ BEGIN
     PERFORM shoal.refuse('SH409', 'nothing_to_retry', 'The task has not failed, nor was it cancelled.');
   END IF;
   RETURN v_retried;
+END
+$$;
+
+CREATE FUNCTION public.run_schedule(p_schedule_id uuid, p_fire_ts timestamp with time zone[], p_kind text DEFAULT 'manual'::text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_found public.schedule_t := shoal.lock_schedule(p_schedule_id);
+  v_new   int;
+BEGIN
+  IF p_kind IS NULL OR p_kind NOT IN ('manual', 'backfill') THEN
+    PERFORM shoal.refuse('SH400', 'invalid_kind', 'A run somebody asks for is manual or backfill.');
+  ELSIF coalesce(cardinality(p_fire_ts), 0) NOT BETWEEN 1 AND 10000 THEN
+    PERFORM shoal.refuse('SH400', 'wrong_number_of_runs', 'One call fires from 1 to 10,000 runs.');
+  END IF;
+  WITH run AS (
+    INSERT INTO public.schedule_fires AS f (schedule_id, fire_ts, kind, event_id)
+    SELECT p_schedule_id, r.fire_ts, p_kind, shoal.run_event_id(p_schedule_id, r.fire_ts, p_kind)
+      FROM unnest(p_fire_ts) AS r(fire_ts)
+    ON CONFLICT DO NOTHING
+    RETURNING f.fire_ts, f.event_id
+  )
+  SELECT shoal.append_events('schedule', array_agg(p_schedule_id::text), array_agg(v_found.event_type::text),
+           array_agg(o.payload), array_agg(v_found.host_id), NULL, array_agg(o.event_id),
+           array_agg(v_found.event_topic::text))
+    INTO v_new
+    FROM (SELECT r.event_id, shoal.run_payload(p_schedule_id, v_found.schedule_name, r.fire_ts, p_kind, v_found.event_data)
+                 AS payload FROM run r ORDER BY r.fire_ts) o
+  HAVING count(*) > 0;
+  RETURN coalesce(v_new, 0);
 END
 $$;
 
@@ -1084,6 +1238,22 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.delete_old_fires(p_older_than interval, p_at_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_count int;
+BEGIN
+  DELETE FROM public.schedule_fires f
+   WHERE f.ctid = ANY (ARRAY(SELECT o.ctid FROM public.schedule_fires o
+                              WHERE o.fired_at < clock_timestamp() - p_older_than
+                                AND o.outcome IS DISTINCT FROM 'queued' LIMIT p_at_most));
+  GET DIAGNOSTICS v_count = ROW_COUNT;
+  RETURN v_count;
+END
+$$;
+
 CREATE FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1178,6 +1348,25 @@ BEGIN
   RETURN QUERY
     SELECT g.path FROM unnest(p_paths) AS g(path)
      WHERE NOT EXISTS (SELECT FROM public.job_artifacts a WHERE a.storage_path = g.path);
+END
+$$;
+
+CREATE FUNCTION shoal.elect_scheduler(p_instance_id text, p_lease_s real, OUT elected_at timestamp with time zone, OUT free_in_s double precision) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  INSERT INTO public.scheduler_lock_t AS l (lock_id, instance_id, last_heartbeat, elected_at, lease_s)
+  VALUES (1, p_instance_id, clock_timestamp(), clock_timestamp(), p_lease_s)
+  ON CONFLICT (lock_id) DO UPDATE
+     SET instance_id = excluded.instance_id, last_heartbeat = clock_timestamp(), elected_at = clock_timestamp(),
+         lease_s = excluded.lease_s
+   WHERE l.last_heartbeat < clock_timestamp() - l.lease_s * interval '1 second'
+  RETURNING l.elected_at INTO elected_at;
+  IF elected_at IS NULL THEN
+    SELECT greatest(l.lease_s - extract(epoch FROM clock_timestamp() - l.last_heartbeat), 0) INTO free_in_s
+      FROM public.scheduler_lock_t l WHERE l.lock_id = 1;
+  END IF;
 END
 $$;
 
@@ -1373,6 +1562,62 @@ BEGIN
     SELECT id, CASE WHEN id = ANY (v_failed) THEN 'failed' WHEN id = ANY (v_retrying) THEN 'retrying'
                     ELSE 'lease_lost' END
       FROM unnest(p_task_ids) AS id;
+END
+$$;
+
+CREATE FUNCTION shoal.fire_schedules(p_instance_id text, p_elected_at timestamp with time zone, p_schedule_ids uuid[], p_versions bigint[], p_seen timestamp with time zone[], p_next_fires timestamp with time zone[], p_next_runs timestamp with time zone[], p_runs integer[], p_run_ids uuid[], p_fire_ts timestamp with time zone[], p_since timestamp with time zone[], OUT moved integer, OUT runs integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$  -- whatever the statistics say
+#variable_conflict use_column
+DECLARE
+  v_ended uuid[];
+BEGIN
+  PERFORM FROM public.scheduler_lock_t l
+    WHERE l.lock_id = 1 AND l.instance_id = p_instance_id AND l.elected_at = p_elected_at;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  WITH planned AS MATERIALIZED (
+    SELECT * FROM unnest(p_schedule_ids, p_versions, p_seen, p_next_fires, p_next_runs, p_runs)
+                  AS p(schedule_id, version, seen, next_fire, next_run, runs)
+     ORDER BY p.schedule_id
+  ), taken AS MATERIALIZED (  -- LATERAL, so that each is looked up and locked in this order
+    SELECT l.schedule_id, p.next_fire, p.next_run, p.runs
+      FROM planned p
+      CROSS JOIN LATERAL (
+        SELECT s.schedule_id FROM public.schedule_t s
+         WHERE s.schedule_id = p.schedule_id AND s.active AND s.aggregate_version = p.version
+           AND s.next_run_ts = p.seen
+         FOR NO KEY UPDATE SKIP LOCKED) l
+  ), done AS (
+    UPDATE public.schedule_t s
+       SET next_fire_ts = t.next_fire, next_run_ts = coalesce(t.next_run, s.next_run_ts), runs = s.runs + t.runs,
+           active = t.next_run IS NOT NULL, ended_at = CASE WHEN t.next_run IS NULL THEN clock_timestamp() END
+      FROM taken t WHERE s.schedule_id = t.schedule_id
+    RETURNING s.schedule_id, s.schedule_name, s.host_id, s.event_topic, s.event_type, s.event_data, s.active
+  ), run AS (
+    INSERT INTO public.schedule_fires AS f (schedule_id, fire_ts, kind, event_id, since_ts)
+    SELECT r.schedule_id, r.fire_ts, 'scheduled', shoal.run_event_id(r.schedule_id, r.fire_ts, 'scheduled'), r.since
+      FROM unnest(p_run_ids, p_fire_ts, p_since) AS r(schedule_id, fire_ts, since)
+     WHERE r.schedule_id IN (SELECT d.schedule_id FROM done d)
+    RETURNING f.schedule_id, f.fire_ts, f.event_id
+  ), told AS (
+    SELECT shoal.append_events('schedule', array_agg(o.id), array_agg(o.type), array_agg(o.payload),
+                               array_agg(o.host_id), NULL, array_agg(o.event_id), array_agg(o.topic)) AS events
+      FROM (SELECT m.schedule_id::text AS id, m.event_type::text AS type, m.event_topic::text AS topic, m.host_id, r.event_id,
+                   shoal.run_payload(m.schedule_id, m.schedule_name, r.fire_ts, 'scheduled', m.event_data) AS payload
+              FROM run r JOIN done m ON m.schedule_id = r.schedule_id
+             ORDER BY r.schedule_id, r.fire_ts) o
+    HAVING count(*) > 0
+  )
+  SELECT count(*), (SELECT count(*) FROM run), array_agg(d.schedule_id) FILTER (WHERE NOT d.active)
+    INTO moved, runs, v_ended
+    FROM done d WHERE (SELECT coalesce(sum(t.events), 0) FROM told t) >= 0;  -- so that they are told
+  IF v_ended IS NOT NULL THEN
+    PERFORM shoal.tell_of_schedules(v_ended, 'schedule.ended');
+  END IF;
 END
 $$;
 
@@ -1742,6 +1987,69 @@ BEGIN
 END
 $$;
 
+CREATE TABLE public.schedule_t (
+    schedule_id uuid DEFAULT shoal.uuid7() NOT NULL,
+    host_id uuid NOT NULL,
+    schedule_name shoal.schedule_name NOT NULL,
+    frequency_unit shoal.frequency_unit NOT NULL,
+    frequency_time integer DEFAULT 1 NOT NULL,
+    start_ts shoal.schedule_moment DEFAULT clock_timestamp() NOT NULL,
+    next_run_ts timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    event_topic shoal.event_name DEFAULT 'user'::text NOT NULL,
+    event_type shoal.scheduled_event NOT NULL,
+    event_data shoal.schedule_data DEFAULT '{}'::text NOT NULL,
+    aggregate_version bigint DEFAULT 1 NOT NULL,
+    active boolean DEFAULT true NOT NULL,
+    cron character varying(255),
+    zone character varying(64) DEFAULT 'UTC'::character varying NOT NULL,
+    end_ts shoal.schedule_moment,
+    max_runs bigint,
+    runs bigint DEFAULT 0 NOT NULL,
+    jitter_s real DEFAULT 0 NOT NULL,
+    missed_runs text DEFAULT 'last'::text NOT NULL,
+    missed_limit integer DEFAULT 100 NOT NULL,
+    missed_window_s real,
+    overlap text DEFAULT 'allow'::text NOT NULL,
+    next_fire_ts timestamp with time zone,
+    paused_at timestamp with time zone,
+    pause_reason text,
+    parked_at timestamp with time zone,
+    error shoal.error_text,
+    ended_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT cron_is_the_frequency CHECK ((((frequency_unit)::text = 'CRON'::text) = (cron IS NOT NULL))),
+    CONSTRAINT invalid_frequency CHECK ((frequency_time > 0)),
+    CONSTRAINT overlap_needs_job CHECK (((overlap = 'allow'::text) OR ((event_type)::text = 'job.start'::text))),
+    CONSTRAINT schedule_ends_before_start CHECK (((end_ts)::timestamp with time zone >= (start_ts)::timestamp with time zone)),
+    CONSTRAINT schedule_t_jitter_s_check CHECK (((jitter_s >= (0)::double precision) AND (jitter_s <= (86400)::double precision))),
+    CONSTRAINT schedule_t_max_runs_check CHECK ((max_runs > 0)),
+    CONSTRAINT schedule_t_missed_limit_check CHECK (((missed_limit >= 1) AND (missed_limit <= 1000))),
+    CONSTRAINT schedule_t_missed_runs_check CHECK ((missed_runs = ANY (ARRAY['skip'::text, 'last'::text, 'all'::text]))),
+    CONSTRAINT schedule_t_missed_window_s_check CHECK (((missed_window_s > (0)::double precision) AND (missed_window_s <= (315360000)::double precision))),
+    CONSTRAINT schedule_t_overlap_check CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text, 'queue'::text, 'cancel'::text]))),
+    CONSTRAINT schedule_t_pause_reason_check CHECK (((length(pause_reason) >= 1) AND (length(pause_reason) <= 1000)))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_analyze_scale_factor='0.05');
+
+CREATE FUNCTION shoal.lock_schedule(p_schedule_id uuid) RETURNS public.schedule_t
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_found public.schedule_t;
+BEGIN
+  SELECT * INTO v_found FROM public.schedule_t s
+   WHERE s.schedule_id = p_schedule_id AND (shoal.is_service() OR s.host_id = auth.uid())
+   FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    PERFORM shoal.refuse('SH404', 'schedule_not_found', format('There is no schedule %s.', p_schedule_id),
+      '''shoal schedule list'' shows the schedules you can see.');
+  END IF;
+  RETURN v_found;
+END
+$$;
+
 CREATE FUNCTION shoal.lock_tasks(p_task_ids uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1834,6 +2142,23 @@ BEGIN
   )
   SELECT coalesce(sum(m.n), 0) INTO v_ordered FROM moved m;
   RETURN v_ordered;
+END
+$$;
+
+CREATE FUNCTION shoal.park_schedule(p_schedule_id uuid, p_version bigint, p_error text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  UPDATE public.schedule_t s
+     SET active = false, parked_at = clock_timestamp(), error = left(p_error, 16384),
+         aggregate_version = s.aggregate_version + 1, updated_at = clock_timestamp()
+   WHERE s.schedule_id = p_schedule_id AND s.aggregate_version = p_version AND s.active;
+  IF FOUND THEN
+    PERFORM shoal.tell_of_schedules(ARRAY[p_schedule_id], 'schedule.parked');
+    RETURN true;
+  END IF;
+  RETURN false;
 END
 $$;
 
@@ -1987,6 +2312,34 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.release_queued_runs(p_at_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_schedule public.schedule_t;
+  v_run      public.schedule_fires;
+  v_started  int := 0;
+BEGIN
+  FOR v_schedule IN
+    SELECT s.* FROM public.schedule_t s
+     WHERE s.schedule_id IN (SELECT DISTINCT f.schedule_id FROM public.schedule_fires f WHERE f.outcome = 'queued')
+       AND NOT EXISTS (SELECT FROM public.jobs j
+                        WHERE j.user_id = s.host_id AND j.type = s.event_data::jsonb ->> 'type'
+                          AND j.unique_key = 'schedule:' || s.schedule_id AND j.status IN ('queued', 'processing'))
+     ORDER BY s.schedule_id LIMIT p_at_most FOR NO KEY UPDATE OF s SKIP LOCKED
+  LOOP
+    SELECT * INTO v_run FROM public.schedule_fires f
+     WHERE f.schedule_id = v_schedule.schedule_id AND f.outcome = 'queued'
+     ORDER BY f.fire_ts, f.kind LIMIT 1 FOR NO KEY UPDATE;
+    IF FOUND AND shoal.start_job_of_run(v_schedule, v_run) IS NOT NULL THEN
+      v_started := v_started + 1;
+    END IF;
+  END LOOP;
+  RETURN v_started;
+END
+$$;
+
 CREATE FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2022,6 +2375,17 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.renew_scheduler(p_instance_id text, p_elected_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  UPDATE public.scheduler_lock_t l SET last_heartbeat = clock_timestamp()
+   WHERE l.lock_id = 1 AND l.instance_id = p_instance_id AND l.elected_at = p_elected_at;
+  RETURN FOUND;
+END
+$$;
+
 CREATE FUNCTION shoal.require_own_sink(p_name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2043,6 +2407,19 @@ BEGIN
   IF NOT EXISTS (SELECT FROM public.jobs j
                   WHERE j.id = p_job_id AND (shoal.is_service() OR j.user_id = auth.uid())) THEN
     PERFORM shoal.refuse('SH404', 'job_not_found', format('There is no job %s.', p_job_id));
+  END IF;
+END
+$$;
+
+CREATE FUNCTION shoal.resign_scheduler(p_instance_id text, p_elected_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  UPDATE public.scheduler_lock_t l SET last_heartbeat = '-infinity'
+   WHERE l.lock_id = 1 AND l.instance_id = p_instance_id AND l.elected_at = p_elected_at;
+  IF FOUND THEN
+    PERFORM pg_notify('shoal_scheduler', '');
   END IF;
 END
 $$;
@@ -2124,6 +2501,49 @@ CREATE FUNCTION shoal.room_within(p_limit public.task_limits) RETURNS integer
       SELECT count(*) FROM public.job_tasks t
        WHERE t.task_type = p_limit.task_type AND t.status = 'claimed'), 0) END,
     CASE WHEN p_limit.rate_per_s IS NOT NULL THEN floor(shoal.tokens_of(p_limit)) END) END::int
+$$;
+
+CREATE FUNCTION shoal.run_event_id(p_schedule_id uuid, p_fire_ts timestamp with time zone, p_kind text) RETURNS uuid
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT pg_catalog.overlay(pg_catalog.overlay(pg_catalog.encode(pg_catalog.substr(pg_catalog.sha256(
+           pg_catalog.uuid_send(p_schedule_id) || pg_catalog.int8send(shoal.microseconds(p_fire_ts))
+           || pg_catalog.convert_to(p_kind, 'UTF8')), 1, 16), 'hex'), '8', 13), '8', 17)::pg_catalog.uuid
+$$;
+
+CREATE FUNCTION shoal.run_payload(p_schedule_id uuid, p_name text, p_fire_ts timestamp with time zone, p_kind text, p_data text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT pg_catalog.jsonb_build_object(
+    'v', 1, 'scheduleId', p_schedule_id, 'scheduleName', p_name, 'kind', p_kind,
+    'fireTs', pg_catalog.to_char(p_fire_ts AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    'data', p_data::pg_catalog.jsonb)
+$$;
+
+CREATE FUNCTION shoal.schedule_host(p_host_id uuid) RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_host uuid := coalesce(p_host_id, auth.uid());
+BEGIN
+  IF v_host IS NULL THEN
+    PERFORM shoal.refuse('SH400', 'schedule_owner_missing', 'The schedule has no owner.',
+      'A service names the user (userId, p_host_id).');
+  END IF;
+  IF NOT shoal.is_service() AND v_host IS DISTINCT FROM auth.uid() THEN
+    PERFORM shoal.refuse('SH403', 'schedule_owner_foreign', 'A user adds schedules only for themselves.');
+  END IF;
+  RETURN v_host;
+END
+$$;
+
+CREATE FUNCTION shoal.schedule_says(p_schedule public.schedule_t) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+  SELECT to_jsonb(p_schedule) - ARRAY['host_id', 'next_run_ts', 'next_fire_ts', 'aggregate_version', 'active', 'runs',
+    'paused_at', 'pause_reason', 'parked_at', 'error', 'ended_at', 'created_at', 'updated_at']
 $$;
 
 CREATE FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) RETURNS TABLE(task_id uuid, verdict text)
@@ -2216,6 +2636,69 @@ BEGIN
 END
 $$;
 
+CREATE TABLE public.schedule_fires (
+    schedule_id uuid NOT NULL,
+    fire_ts timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    event_id uuid NOT NULL,
+    fired_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    since_ts timestamp with time zone,
+    outcome text,
+    job_id uuid,
+    error shoal.error_text,
+    CONSTRAINT schedule_fires_kind_check CHECK ((kind = ANY (ARRAY['scheduled'::text, 'manual'::text, 'backfill'::text]))),
+    CONSTRAINT schedule_fires_outcome_check CHECK ((outcome = ANY (ARRAY['started'::text, 'queued'::text, 'skipped'::text, 'failed'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05');
+
+CREATE FUNCTION shoal.start_job_of_run(p_schedule public.schedule_t, p_run public.schedule_fires) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_asked   jsonb;
+  v_living  uuid;
+  v_outcome text := 'started';
+  v_error   text;
+  v_job     uuid;
+BEGIN
+  BEGIN
+    v_asked := p_schedule.event_data::jsonb;
+    IF p_schedule.overlap <> 'allow' THEN
+      SELECT j.id INTO v_living FROM public.jobs j
+       WHERE j.user_id = p_schedule.host_id AND j.type = v_asked ->> 'type'
+         AND j.unique_key = 'schedule:' || p_schedule.schedule_id AND j.status IN ('queued', 'processing');
+    END IF;
+    IF v_living IS NOT NULL AND p_schedule.overlap = 'skip' THEN
+      v_outcome := 'skipped';
+    ELSIF p_schedule.overlap = 'queue' AND (v_living IS NOT NULL OR EXISTS (
+            SELECT FROM public.schedule_fires f
+             WHERE f.schedule_id = p_run.schedule_id AND f.outcome = 'queued'
+               AND (f.fire_ts, f.kind) < (p_run.fire_ts, p_run.kind))) THEN
+      v_outcome := CASE WHEN (SELECT count(*) FROM public.schedule_fires f
+                               WHERE f.schedule_id = p_run.schedule_id AND f.outcome = 'queued') < p_schedule.missed_limit
+                        THEN 'queued' ELSE 'skipped' END;
+    ELSE
+      IF v_living IS NOT NULL THEN
+        PERFORM public.cancel_job(v_living, 'Its schedule started the next one.');
+      END IF;
+      v_job := (shoal.insert_jobs(p_schedule.host_id, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+        'type', v_asked ->> 'type', 'params', v_asked -> 'params', 'priority', v_asked -> 'priority',
+        'unique_key', CASE WHEN p_schedule.overlap <> 'allow' THEN 'schedule:' || p_schedule.schedule_id END))),
+        'reject'))[1];
+    END IF;
+  EXCEPTION WHEN SQLSTATE 'SH400' OR SQLSTATE 'SH403' OR SQLSTATE 'SH404' OR SQLSTATE 'SH409' OR SQLSTATE 'SH413'
+                 OR data_exception OR integrity_constraint_violation THEN
+    GET STACKED DIAGNOSTICS v_error = MESSAGE_TEXT;
+    v_outcome := 'failed';
+    v_job := NULL;
+  END;
+  UPDATE public.schedule_fires f SET outcome = v_outcome, job_id = v_job, error = left(v_error, 16384)
+   WHERE f.schedule_id = p_run.schedule_id AND f.fire_ts = p_run.fire_ts AND f.kind = p_run.kind;
+  RETURN v_job;
+END
+$$;
+
 CREATE FUNCTION shoal.start_jobs_of_events(p_sink text, p_at_most integer DEFAULT 100) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2256,6 +2739,38 @@ BEGIN
   END IF;
   PERFORM shoal.advance_cursors(p_sink, v_holder, ARRAY[v_here], ARRAY[v_up_to], true);
   RETURN v_seen;
+END
+$$;
+
+CREATE FUNCTION shoal.start_scheduled_job(p_event_id uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_schedule public.schedule_t;
+  v_run      public.schedule_fires;
+  v_event    record;
+BEGIN
+  SELECT e.aggregate_id::uuid AS schedule_id, (e.payload ->> 'fireTs')::timestamptz AS fire_ts, e.payload ->> 'kind' AS kind
+    INTO v_event
+    FROM public.event_store_t e
+   WHERE e.event_id = p_event_id AND e.aggregate_type = 'schedule' AND e.event_type = 'job.start';
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  SELECT * INTO v_schedule FROM public.schedule_t s WHERE s.schedule_id = v_event.schedule_id FOR KEY SHARE;
+  IF v_schedule.overlap <> 'allow' THEN
+    SELECT * INTO v_schedule FROM public.schedule_t s WHERE s.schedule_id = v_event.schedule_id FOR NO KEY UPDATE;
+  END IF;
+  SELECT * INTO v_run FROM public.schedule_fires f
+   WHERE f.schedule_id = v_event.schedule_id AND f.fire_ts = v_event.fire_ts AND f.kind = v_event.kind
+   FOR NO KEY UPDATE;
+  IF v_run.schedule_id IS NULL OR v_schedule.schedule_id IS NULL THEN
+    RETURN NULL;
+  ELSIF v_run.outcome IS NOT NULL THEN
+    RETURN v_run.job_id;
+  END IF;
+  RETURN shoal.start_job_of_run(v_schedule, v_run);
 END
 $$;
 
@@ -2335,6 +2850,18 @@ BEGIN
   END IF;
   RETURN v_known;
 END
+$$;
+
+CREATE FUNCTION shoal.tell_of_schedules(p_schedule_ids uuid[], p_event_type text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  SELECT shoal.append_events('schedule', array_agg(s.schedule_id::text), array_agg(p_event_type),
+           array_agg(jsonb_strip_nulls(jsonb_build_object(
+             'v', 1, 'scheduleId', s.schedule_id, 'name', s.schedule_name, 'reason', s.pause_reason,
+             'error', s.error))),
+           array_agg(s.host_id), array_agg(s.aggregate_version))
+    FROM public.schedule_t s WHERE s.schedule_id = ANY (p_schedule_ids)
 $$;
 
 CREATE FUNCTION shoal.tokens_of(p_limit public.task_limits) RETURNS double precision
@@ -2608,6 +3135,16 @@ CREATE TABLE public.outbox_partition_t (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE public.scheduler_lock_t (
+    lock_id integer NOT NULL,
+    instance_id character varying(255) NOT NULL,
+    last_heartbeat timestamp with time zone NOT NULL,
+    elected_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    lease_s real DEFAULT 60 NOT NULL,
+    CONSTRAINT scheduler_lock_t_lease_s_check CHECK ((lease_s > (0)::double precision))
+)
+WITH (fillfactor='50');
+
 CREATE TABLE public.task_edges (
     needs uuid NOT NULL,
     task_id uuid NOT NULL,
@@ -2758,6 +3295,18 @@ ALTER TABLE ONLY public.outbox_message_t
 ALTER TABLE ONLY public.outbox_partition_t
     ADD CONSTRAINT outbox_partition_t_pkey PRIMARY KEY (partition);
 
+ALTER TABLE ONLY public.schedule_t
+    ADD CONSTRAINT schedule_exists UNIQUE (host_id, schedule_name);
+
+ALTER TABLE ONLY public.schedule_fires
+    ADD CONSTRAINT schedule_fires_pkey PRIMARY KEY (schedule_id, fire_ts, kind);
+
+ALTER TABLE ONLY public.schedule_t
+    ADD CONSTRAINT schedule_t_pkey PRIMARY KEY (schedule_id);
+
+ALTER TABLE ONLY public.scheduler_lock_t
+    ADD CONSTRAINT scheduler_lock_t_pkey PRIMARY KEY (lock_id);
+
 ALTER TABLE ONLY public.task_edges
     ADD CONSTRAINT task_edges_pkey PRIMARY KEY (needs, task_id);
 
@@ -2806,6 +3355,8 @@ CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (cre
 
 CREATE INDEX idempotency_keys_of_job ON public.idempotency_keys USING btree (job_id);
 
+CREATE INDEX idx_schedule_active_next_run ON public.schedule_t USING btree (next_run_ts) WHERE active;
+
 CREATE INDEX job_artifacts_by_path ON public.job_artifacts USING hash (storage_path);
 
 CREATE INDEX job_artifacts_of_job ON public.job_artifacts USING btree (job_id, created_at);
@@ -2833,6 +3384,10 @@ CREATE INDEX jobs_with_failures ON public.jobs USING btree (user_id) WHERE (task
 CREATE UNIQUE INDEX outbox_in_order ON public.outbox_message_t USING btree (partition, "position") WHERE ("position" IS NOT NULL);
 
 CREATE INDEX outbox_without_position ON public.outbox_message_t USING btree (partition, id) WHERE ("position" IS NULL);
+
+CREATE INDEX schedule_fires_by_age ON public.schedule_fires USING brin (fired_at);
+
+CREATE INDEX schedule_fires_queued ON public.schedule_fires USING btree (schedule_id, fire_ts) WHERE (outcome = 'queued'::text);
 
 CREATE INDEX task_edges_back ON public.task_edges USING btree (task_id, needs);
 
@@ -2942,6 +3497,12 @@ ALTER TABLE public.outbox_message_t ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.outbox_partition_t ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.schedule_fires ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.schedule_t ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.scheduler_lock_t ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY service_does_everything ON public.job_artifacts TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON public.job_tasks TO service_role USING (true) WITH CHECK (true);
@@ -2949,6 +3510,12 @@ CREATE POLICY service_does_everything ON public.job_tasks TO service_role USING 
 CREATE POLICY service_does_everything ON public.job_types TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON public.jobs TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.schedule_fires TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.schedule_t TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.scheduler_lock_t TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON public.task_edges TO service_role USING (true) WITH CHECK (true);
 
@@ -3022,6 +3589,12 @@ CREATE POLICY users_read_their_logs ON public.task_logs FOR SELECT TO authentica
    FROM public.jobs j
   WHERE (j.id = task_logs.job_id))));
 
+CREATE POLICY users_read_their_runs ON public.schedule_fires FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.schedule_t s
+  WHERE (s.schedule_id = schedule_fires.schedule_id))));
+
+CREATE POLICY users_read_their_schedules ON public.schedule_t FOR SELECT TO authenticated USING ((host_id = ( SELECT auth.uid() AS uid)));
+
 CREATE POLICY users_read_their_sinks ON public.event_sink_t FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY users_read_their_tasks ON public.job_tasks FOR SELECT TO authenticated USING ((EXISTS ( SELECT
@@ -3076,6 +3649,10 @@ GRANT ALL ON FUNCTION auth.uid() TO anon;
 GRANT ALL ON FUNCTION auth.uid() TO authenticated;
 GRANT ALL ON FUNCTION auth.uid() TO service_role;
 
+REVOKE ALL ON FUNCTION public.add_schedule(p_schedule jsonb, p_host_id uuid, p_on_conflict text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.add_schedule(p_schedule jsonb, p_host_id uuid, p_on_conflict text) TO authenticated;
+GRANT ALL ON FUNCTION public.add_schedule(p_schedule jsonb, p_host_id uuid, p_on_conflict text) TO service_role;
+
 REVOKE ALL ON FUNCTION public.add_webhook(p_url text, p_patterns text[], p_user_id uuid, OUT name text, OUT secret text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.add_webhook(p_url text, p_patterns text[], p_user_id uuid, OUT name text, OUT secret text) TO authenticated;
 GRANT ALL ON FUNCTION public.add_webhook(p_url text, p_patterns text[], p_user_id uuid, OUT name text, OUT secret text) TO service_role;
@@ -3110,6 +3687,10 @@ REVOKE ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_con
 GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text, p_idempotency_key text) TO authenticated;
 GRANT ALL ON FUNCTION public.create_jobs(p_jobs jsonb, p_user_id uuid, p_on_conflict text, p_idempotency_key text) TO service_role;
 
+REVOKE ALL ON FUNCTION public.delete_schedule(p_schedule_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.delete_schedule(p_schedule_id uuid) TO authenticated;
+GRANT ALL ON FUNCTION public.delete_schedule(p_schedule_id uuid) TO service_role;
+
 REVOKE ALL ON FUNCTION public.emit_event(p_type text, p_payload jsonb, p_key text, p_user_id uuid, p_event_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.emit_event(p_type text, p_payload jsonb, p_key text, p_user_id uuid, p_event_id uuid) TO authenticated;
 GRANT ALL ON FUNCTION public.emit_event(p_type text, p_payload jsonb, p_key text, p_user_id uuid, p_event_id uuid) TO service_role;
@@ -3136,6 +3717,10 @@ REVOKE ALL ON FUNCTION public.pause_event_sink(p_name text, p_because text) FROM
 GRANT ALL ON FUNCTION public.pause_event_sink(p_name text, p_because text) TO authenticated;
 GRANT ALL ON FUNCTION public.pause_event_sink(p_name text, p_because text) TO service_role;
 
+REVOKE ALL ON FUNCTION public.pause_schedule(p_schedule_id uuid, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.pause_schedule(p_schedule_id uuid, p_reason text) TO authenticated;
+GRANT ALL ON FUNCTION public.pause_schedule(p_schedule_id uuid, p_reason text) TO service_role;
+
 REVOKE ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.pause_task_type(p_task_type text, p_reason text) TO service_role;
 
@@ -3159,6 +3744,10 @@ REVOKE ALL ON FUNCTION public.replay_events(p_sink text, p_from timestamp with t
 GRANT ALL ON FUNCTION public.replay_events(p_sink text, p_from timestamp with time zone, p_until timestamp with time zone, p_types text[], p_event_ids uuid[], p_at_most integer) TO authenticated;
 GRANT ALL ON FUNCTION public.replay_events(p_sink text, p_from timestamp with time zone, p_until timestamp with time zone, p_types text[], p_event_ids uuid[], p_at_most integer) TO service_role;
 
+REVOKE ALL ON FUNCTION public.resume_schedule(p_schedule_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.resume_schedule(p_schedule_id uuid) TO authenticated;
+GRANT ALL ON FUNCTION public.resume_schedule(p_schedule_id uuid) TO service_role;
+
 REVOKE ALL ON FUNCTION public.resume_task_type(p_task_type text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.resume_task_type(p_task_type text) TO service_role;
 
@@ -3169,6 +3758,10 @@ GRANT ALL ON FUNCTION public.retry_job(p_job_id uuid) TO service_role;
 REVOKE ALL ON FUNCTION public.retry_task(p_task_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.retry_task(p_task_id uuid) TO authenticated;
 GRANT ALL ON FUNCTION public.retry_task(p_task_id uuid) TO service_role;
+
+REVOKE ALL ON FUNCTION public.run_schedule(p_schedule_id uuid, p_fire_ts timestamp with time zone[], p_kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.run_schedule(p_schedule_id uuid, p_fire_ts timestamp with time zone[], p_kind text) TO authenticated;
+GRANT ALL ON FUNCTION public.run_schedule(p_schedule_id uuid, p_fire_ts timestamp with time zone[], p_kind text) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.add_artifacts(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_artifacts jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.add_artifacts(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_artifacts jsonb) TO service_role;
@@ -3226,6 +3819,9 @@ REVOKE ALL ON FUNCTION shoal.delete_jobs(p_job_ids uuid[], OUT jobs integer, OUT
 REVOKE ALL ON FUNCTION shoal.delete_old_events(p_keep interval, OUT deleted integer, OUT untold integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.delete_old_events(p_keep interval, OUT deleted integer, OUT untold integer) TO service_role;
 
+REVOKE ALL ON FUNCTION shoal.delete_old_fires(p_older_than interval, p_at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.delete_old_fires(p_older_than interval, p_at_most integer) TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.delete_old_jobs(p_keep_ended interval, p_keep_failed interval, OUT jobs integer, OUT artifacts integer, OUT bytes bigint) TO service_role;
 
@@ -3240,6 +3836,9 @@ GRANT ALL ON FUNCTION shoal.delete_told_messages(p_at_most integer) TO service_r
 
 REVOKE ALL ON FUNCTION shoal.disown_objects(p_paths text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.disown_objects(p_paths text[]) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.elect_scheduler(p_instance_id text, p_lease_s real, OUT elected_at timestamp with time zone, OUT free_in_s double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.elect_scheduler(p_instance_id text, p_lease_s real, OUT elected_at timestamp with time zone, OUT free_in_s double precision) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.job_progress(status text, names text[], ends real[], totals integer[], dones integer[], message text) TO service_role;
@@ -3263,6 +3862,9 @@ GRANT ALL ON FUNCTION shoal.fail_event(p_sink text, p_holder uuid, p_partition s
 REVOKE ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.fire_schedules(p_instance_id text, p_elected_at timestamp with time zone, p_schedule_ids uuid[], p_versions bigint[], p_seen timestamp with time zone[], p_next_fires timestamp with time zone[], p_next_runs timestamp with time zone[], p_runs integer[], p_run_ids uuid[], p_fire_ts timestamp with time zone[], p_since timestamp with time zone[], OUT moved integer, OUT runs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.fire_schedules(p_instance_id text, p_elected_at timestamp with time zone, p_schedule_ids uuid[], p_versions bigint[], p_seen timestamp with time zone[], p_next_fires timestamp with time zone[], p_next_runs timestamp with time zone[], p_runs integer[], p_run_ids uuid[], p_fire_ts timestamp with time zone[], p_since timestamp with time zone[], OUT moved integer, OUT runs integer) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.first_jobs(p_job_ids uuid[], p_tasks integer[], p_at_most integer) FROM PUBLIC;
 
@@ -3300,6 +3902,11 @@ REVOKE ALL ON FUNCTION shoal.job_owner(p_user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.lock_limits(p_task_types text[]) FROM PUBLIC;
 
+GRANT SELECT ON TABLE public.schedule_t TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.schedule_t TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.lock_schedule(p_schedule_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.lock_tasks(p_task_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.lock_tasks_and_descendants(p_task_ids uuid[]) FROM PUBLIC;
@@ -3315,6 +3922,9 @@ REVOKE ALL ON FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority
 REVOKE ALL ON FUNCTION shoal.order_outbox(p_at_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.order_outbox(p_at_most integer) TO service_role;
 GRANT ALL ON FUNCTION shoal.order_outbox(p_at_most integer) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.park_schedule(p_schedule_id uuid, p_version bigint, p_error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.park_schedule(p_schedule_id uuid, p_version bigint, p_error text) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.partition_of(p_aggregate_id text) FROM PUBLIC;
 
@@ -3349,21 +3959,38 @@ GRANT ALL ON FUNCTION shoal.release_cursors(p_sink text, p_holder uuid) TO shoal
 
 REVOKE ALL ON FUNCTION shoal.release_dependants(p_task_ids uuid[], p_failed boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.release_queued_runs(p_at_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.release_queued_runs(p_at_most integer) TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.release_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[]) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.remember_deleted_jobs() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shoal.renew_scheduler(p_instance_id text, p_elected_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.renew_scheduler(p_instance_id text, p_elected_at timestamp with time zone) TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.require_own_sink(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.require_visible_job(p_job_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.resign_scheduler(p_instance_id text, p_elected_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.resign_scheduler(p_instance_id text, p_elected_at timestamp with time zone) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.retry_tasks(p_job_id uuid, p_task_ids uuid[]) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_limits TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.room_within(p_limit public.task_limits) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.run_event_id(p_schedule_id uuid, p_fire_ts timestamp with time zone, p_kind text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.run_payload(p_schedule_id uuid, p_name text, p_fire_ts timestamp with time zone, p_kind text, p_data text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.schedule_host(p_host_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.schedule_says(p_schedule public.schedule_t) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) TO service_role;
@@ -3375,14 +4002,24 @@ REVOKE ALL ON FUNCTION shoal.spread_failure(p_task_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.start_job_of_event(p_event_id uuid) FROM PUBLIC;
 
+GRANT SELECT ON TABLE public.schedule_fires TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.schedule_fires TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.start_job_of_run(p_schedule public.schedule_t, p_run public.schedule_fires) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION shoal.start_jobs_of_events(p_sink text, p_at_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.start_jobs_of_events(p_sink text, p_at_most integer) TO service_role;
+
+REVOKE ALL ON FUNCTION shoal.start_scheduled_job(p_event_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.start_scheduled_job(p_event_id uuid) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.take_events(p_sink text, p_holder uuid, p_lease_s real, p_partitions integer, p_at_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.take_events(p_sink text, p_holder uuid, p_lease_s real, p_partitions integer, p_at_most integer) TO service_role;
 GRANT ALL ON FUNCTION shoal.take_events(p_sink text, p_holder uuid, p_lease_s real, p_partitions integer, p_at_most integer) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.take_idempotency_key(p_user_id uuid, p_key text, p_request jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.tell_of_schedules(p_schedule_ids uuid[], p_event_type text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.tokens_of(p_limit public.task_limits) FROM PUBLIC;
 
@@ -3421,6 +4058,8 @@ GRANT SELECT ON TABLE public.outbox_message_t TO service_role;
 
 GRANT SELECT ON TABLE public.outbox_partition_t TO authenticated;
 GRANT SELECT ON TABLE public.outbox_partition_t TO service_role;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.scheduler_lock_t TO service_role;
 
 GRANT SELECT ON TABLE public.task_edges TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.task_edges TO service_role;

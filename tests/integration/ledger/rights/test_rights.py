@@ -1,6 +1,7 @@
 """Every role against every table and every function. ``rights.txt`` is what must come out."""
 
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
 
 import asyncpg
 import pytest
@@ -84,6 +85,10 @@ async def test_what_users_may_call_neither_shows_nor_changes_what_others_have(
         "p_job_id": world.job_of_ann,
         "p_task_id": world.task_of_ann,
         "p_user_id": ANN,
+        "p_host_id": ANN,
+        "p_schedule_id": world.schedule_of_ann,
+        "p_schedule": {"schedule_name": SECRET_OF_ANN, "frequency_unit": "DAYS", "event_type": "user.told"},
+        "p_fire_ts": [datetime(2026, 1, 1, tzinfo=UTC)],
         "p_type": JOB_TYPE,
         "p_jobs": [{"type": JOB_TYPE, "unique_key": UNIQUE_KEY}],
         "p_unique_key": UNIQUE_KEY,
@@ -99,7 +104,8 @@ async def test_what_users_may_call_neither_shows_nor_changes_what_others_have(
         if await right_to_execute(connection, actor, function) == "x":
             unknown = function.names_of("uuid") - set(hers)
             assert not unknown, f"say here what {unknown} of {function.signature} means"
-            for given in (hers, {name: hers[name] for name in hers if name != "p_user_id"}):
+            nobody = {name: hers[name] for name in hers if name not in {"p_user_id", "p_host_id"}}
+            for given in (hers, nobody):
                 await assert_harmless(connection, world, actor, function, given)
 
 

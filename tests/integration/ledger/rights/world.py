@@ -26,6 +26,7 @@ INSERT INTO access_keys (name, kind, secret_hash) VALUES ('ci', 'service', sha25
 SELECT limit_task_type('rare', 1);
 INSERT INTO shoal.chores VALUES ('sweep', clock_timestamp());
 INSERT INTO shoal.vault_quota DEFAULT VALUES;
+SELECT shoal.elect_scheduler('it', 1);
 SELECT shoal.add_sink('all', 'beacon', '{*}');
 INSERT INTO discord_server_filters (guild_id, member_count, filter) VALUES ('1', 0, '');
 """
@@ -43,6 +44,7 @@ class World:
     task_of_ann: UUID
     sink_of_ann: str
     event_of_ann: UUID
+    schedule_of_ann: UUID
     rows: Rows
     rows_of_ann: Rows
 
@@ -57,6 +59,7 @@ async def make_world(connection: Connection) -> World:
     await add_things_of(client, CAROL, secret="a secret of Carol")
     rows = await all_rows(connection)
     assert all(with_ann[name] <= rows[name] for name in rows), "Carol's things touched Ann's"
+    schedule = await connection.fetchval("SELECT schedule_id FROM schedule_t WHERE host_id = $1", ANN)
     letter = await connection.fetchrow(
         "SELECT sink, event_id FROM event_dead_letter_t WHERE reason = $1", SECRET_OF_ANN
     )
@@ -66,6 +69,7 @@ async def make_world(connection: Connection) -> World:
         held,
         letter["sink"],
         letter["event_id"],
+        schedule,
         rows,
         {name: with_ann[name] - before[name] for name in rows},
     )
@@ -86,6 +90,7 @@ async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tup
 
     await add_events_of(client.connection, user, secret)
 
+    await add_schedule_of(client.connection, user, secret)
     planned = graph(task("done"), task("held", "done", input={"is": secret}), task("waits", "held"))
     job = await client.start(
         planned, user_id=user, params={"is": secret}, idempotency_key=IDEMPOTENCY_KEY, unique_key=UNIQUE_KEY
@@ -106,6 +111,12 @@ async def add_events_of(connection: Connection, user: UUID, secret: str) -> None
     dead = "INSERT INTO event_dead_letter_t (sink, event_id, reason, attempts) VALUES ($1, $2, $3, 1)"
     await connection.execute(dead, sink, event, secret)
     await connection.execute("INSERT INTO shoal.consumed_events VALUES ($1, $2)", event, sink)
+
+
+async def add_schedule_of(connection: Connection, user: UUID, secret: str) -> None:
+    said = {"schedule_name": secret, "frequency_unit": "YEARS", "event_type": "user.told"}
+    schedule = await connection.fetchval("SELECT add_schedule($1, $2)", said, user)
+    await connection.execute("SELECT run_schedule($1, ARRAY[clock_timestamp()])", schedule)
 
 
 async def finish_one(client: LedgerClient, secret: str) -> None:
