@@ -8,8 +8,8 @@ from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, Quer
 
 from shoal.api.identity import Caller
 from shoal.api.openapi import problems
-from shoal.jobs.rules import read_moment
 from shoal.jobs.service import Jobs
+from shoal.runtime.moments import read_moment
 from shoal.wire.jobs import (
     Cancel,
     JobPage,

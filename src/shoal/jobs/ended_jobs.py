@@ -6,10 +6,10 @@ from uuid import UUID
 
 import structlog
 
-from shoal.jobs.cursors import decode_cursor, encode_cursor
-from shoal.jobs.rules import in_utc
 from shoal.jobs.store import sql
 from shoal.ledger.pool import Ledger
+from shoal.runtime.cursors import decode_cursor, encode_cursor
+from shoal.runtime.moments import in_utc
 from shoal.wire.ended_jobs import DeadLetter, DeadLetterPage, Purged, PurgeJobs, Reason
 
 log = structlog.get_logger(__name__)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from shoal.jobs.cursors import decode_cursor, encode_cursor
-from shoal.jobs.rules import as_written, in_utc, served_as
+from shoal.jobs.rules import as_written, served_as
 from shoal.jobs.store import (
     job_type_view,
     live_progress_of,
@@ -16,7 +15,9 @@ from shoal.jobs.store import (
 )
 from shoal.ledger.connection import Connection, Row
 from shoal.ledger.pool import Ledger
+from shoal.runtime.cursors import decode_cursor, encode_cursor
 from shoal.runtime.errors import NotFound
+from shoal.runtime.moments import in_utc
 from shoal.vault.store import Vault
 from shoal.wire.jobs import (
     ArtifactView,

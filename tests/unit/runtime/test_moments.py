@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.jobs.rules import in_utc
 from shoal.runtime.errors import Invalid
+from shoal.runtime.moments import in_utc
 
 offsets = st.integers(min_value=-23 * 60, max_value=23 * 60).map(lambda m: timezone(timedelta(minutes=m)))
 
