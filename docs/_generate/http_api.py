@@ -24,6 +24,7 @@ Every error is a [Problem](#problem) with a stable [code](errors.md)."""
 NEEDED = {
     frozenset(): "Open to everybody.",
     frozenset({"token", "key"}): "Needs a token or a key.",
+    frozenset({"node"}): "Signed with the key of a node.",
     frozenset({"centrifugo"}): "Only Centrifugo may ask: it shows the secret it shares with the sentinels.",
 }
 

@@ -18,6 +18,7 @@ from shoal.runtime.errors import (
     NotFound,
     ShoalError,
     TooLarge,
+    TooOften,
     Unauthenticated,
     Unavailable,
 )
@@ -32,6 +33,7 @@ STATUS_OF: Mapping[type[ShoalError], int] = {
     NotFound: 404,
     Conflict: 409,
     TooLarge: 413,
+    TooOften: 429,
     Unavailable: 503,
     ShoalError: 500,
 }
@@ -104,7 +106,7 @@ def _headers_for(error: ShoalError) -> Headers:
     if isinstance(error, Unauthenticated):
         refused = "" if error.code == "token_missing" else ', error="invalid_token"'
         return {"WWW-Authenticate": f'Bearer realm="shoal"{refused}'}
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | TooOften):
         return {"Retry-After": RETRY_AFTER_S}
     return {}
 

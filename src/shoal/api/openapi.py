@@ -12,6 +12,7 @@ from litestar.openapi.spec import Components, SecurityScheme, Server
 
 from shoal.api.docs_page import CONTENT_SECURITY_POLICY, render_docs
 from shoal.beacon.configuration import PROXY_SECRET_HEADER
+from shoal.runtime.signatures import SIGNATURE_HEADER
 from shoal.wire.problems import MEDIA_TYPE, Problem
 
 # Either of them opens what is not open.
@@ -30,6 +31,13 @@ SCHEMES = Components(
             scheme="bearer",
             bearer_format="shoal_<kind>_<id>_<secret>",
             description="The key of a service or a worker, as 'shoal key issue' prints it.",
+        ),
+        "node": SecurityScheme(
+            type="apiKey",
+            name=SIGNATURE_HEADER,
+            security_scheme_in="header",
+            description="The signature of a node over the request, with its key, the time and a nonce in the "
+            "headers beside it.",
         ),
         "centrifugo": SecurityScheme(
             type="apiKey",

@@ -28,10 +28,12 @@ from shoal.app.artifact import Artifact
 from shoal.app.context import Context
 from shoal.app.declare import App
 from shoal.app.failures import PermanentFailure, RetryAfter, Snooze
+from shoal.app.fleet_step import computed_here
 from shoal.app.graph import Graph, Step
 from shoal.app.task import Task
 from shoal.app.values import as_json, converted
 from shoal.runtime.errors import Invalid
+from shoal.wire.fleet_tasks import FleetTask
 
 Ended = Literal["complete", "failed", "cancelled"]
 
@@ -111,7 +113,10 @@ class Trial:
         """One attempt; None when another one is to come."""
         attempt = self.attempts.get(step.name, 0) + 1
         try:
-            _attempt(self, step, self.app.tasks[step.task_type], attempt)
+            if step.executor == "fleet":
+                _compute(self, step)
+            else:
+                _attempt(self, step, self.app.tasks[step.task_type], attempt)
         except Snooze as snooze:
             self._snooze(step, snooze)
             return None
@@ -144,7 +149,7 @@ def begin_job(app: App, job_type: str, params: object = None, *, starts_in: floa
     """
     trial = Trial(app, app.declared(job_type).plan(_through_json({} if params is None else params)))
     for step in trial.graph.steps:
-        if step.task_type not in app.tasks:
+        if step.executor == "worker" and step.task_type not in app.tasks:
             raise Invalid("invalid_graph", f"The app declares no task {step.task_type!r}.")
         if starts_in > 0 and not step.needs:
             trial._due[step.name] = starts_in  # noqa: SLF001 - it is ours
@@ -173,6 +178,11 @@ def _pause(step: Step, attempt: int, error: Exception) -> float:
     if isinstance(error, RetryAfter):
         return error.seconds
     return min(step.backoff_s * 2.0 ** (attempt - 1), LONGEST_BACKOFF_S)
+
+
+def _compute(trial: Trial, step: Step) -> None:
+    task = msgspec.convert(step.input, FleetTask)
+    trial.outputs[step.name] = computed_here(trial.app.engines, task, trial.outputs)
 
 
 def _attempt(trial: Trial, step: Step, task: Task, attempt: int) -> None:

@@ -7,6 +7,7 @@ from shoal.runtime.errors import (
     NotFound,
     ShoalError,
     TooLarge,
+    TooOften,
     Unauthenticated,
     Unavailable,
 )
@@ -23,6 +24,7 @@ _CODES: dict[type[ShoalError], int] = {
     Conflict: 5,
     TooLarge: 6,
     Unavailable: 7,
+    TooOften: 7,
 }
 
 

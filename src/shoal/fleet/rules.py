@@ -15,7 +15,13 @@ gets a chunk and loses it in turns."""
 STALL_MS = 300_000
 LONGEST_MS = 6 * 3600 * 1000
 LOCK_MS = 60_000
+SPARE_AFTER_MS = 15_000
+"""At the end of a plan, what a node holds for longer goes to one more."""
+SWEEP_S = 0.5
+RECONCILE_S = 2.0
+SPREAD_S = 1.0
 BUSY_FOR_S = 5.0
+MOST_PARALLEL = 1024
 MOST_AHEAD = 16
 """A node never holds more than this many chunks for each one it runs at a time."""
 

@@ -22,12 +22,15 @@ from shoal.beacon.gate import Gate
 from shoal.beacon.hub.hub import Hub
 from shoal.beacon.hub.measures import HubMeasures
 from shoal.beacon.hub.socket import HubSocket
+from shoal.beacon.ports import Beacon
 from shoal.beacon.settings import BeaconSettings
 from shoal.beacon.tokens import ConnectionTokens
 from shoal.brain.address import Address, parse_address
 from shoal.brain.connection import Brain
 from shoal.brain.leases import Lease
 from shoal.brain.settings import BrainSettings
+from shoal.fleet.limits import LocalConnectionLimit
+from shoal.fleet.settings import FleetSettings
 from shoal.jobs.channel import open_jobs
 from shoal.jobs.live import LiveProgress, Watched
 from shoal.ledger.pool import Ledger
@@ -52,6 +55,9 @@ class BeaconSide:
     handlers: list[ControllerRouterHandler] = field(default_factory=list)
     open_handlers: list[ControllerRouterHandler] = field(default_factory=list)
     open_socket: OpenSocket | None = None
+    beacon: Beacon | None = None
+    gate: Gate | None = None
+    tokens: ConnectionTokens | None = None
 
 
 def beacon_side(
@@ -73,20 +79,25 @@ def beacon_side(
     gate = open_gate(access, ledger, watched)
     tell = partial(LiveProgress, ledger, watched=watched, clock=clock)
     side = BeaconSide(
-        handlers=[token_handler(tokens, client_url=own.client_url, public_url=api.api_public_url)]
+        handlers=[token_handler(tokens, client_url=own.client_url, public_url=api.api_public_url)],
+        gate=gate,
+        tokens=tokens,
     )
     if own.centrifugo_url:
         centrifugo = Centrifugo(own, registry)
         lease = Lease(brain.client, LIVE_PROGRESS_LEASE, ttl=LEASE_TTL)
+        side.beacon = centrifugo
         side.checks["centrifugo"] = centrifugo.check
         side.parts += [centrifugo, tell(centrifugo, lease=lease)]
         side.open_handlers.append(proxy_router(gate, tokens, own.centrifugo_proxy_secret))
     else:
         hub = Hub(gate, tokens, clock)
         registry.register(HubMeasures(hub))
+        side.beacon = hub
         side.checks["centrifugo"] = hub.check
         side.parts += [hub, tell(hub)]
-        side.open_socket = partial(HubSocket, hub, api.cors_allowed_origins)
+        limit = LocalConnectionLimit(per_minute=settings[FleetSettings].node_connections_per_minute)
+        side.open_socket = partial(HubSocket, hub, api.cors_allowed_origins, may_connect=limit.allows)
     return side
 
 

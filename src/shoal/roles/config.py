@@ -12,6 +12,7 @@ from shoal.access.settings import AccessSettings
 from shoal.api.settings import ApiSettings
 from shoal.beacon.settings import BeaconSettings
 from shoal.brain.settings import BrainSettings
+from shoal.fleet.settings import FleetSettings
 from shoal.jobs.settings import RetentionSettings
 from shoal.ledger.settings import LedgerSettings
 from shoal.local.directory import DataDirectory, LocalSettings
@@ -54,6 +55,7 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     LedgerSettings,
     BrainSettings,
     BeaconSettings,
+    FleetSettings,
     VaultSettings,
     AccessSettings,
     ApiSettings,

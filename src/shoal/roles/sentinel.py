@@ -28,6 +28,7 @@ from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.beacon import beacon_side
 from shoal.roles.config import RoleSettings
+from shoal.roles.fleet import fleet_side
 from shoal.roles.schedules import schedule_parts
 from shoal.roles.schema import Schema
 from shoal.runtime.clock import SystemClock
@@ -49,18 +50,34 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     jobs = Jobs(ledger, vault, link_expiry=timedelta(seconds=settings[VaultSettings].link_expiry_s))
     registry = new_registry()
     beacon = beacon_side(settings, access=access, ledger=ledger, brain=brain, registry=registry, clock=clock)
+    listener = Listener(settings[LedgerSettings], application="shoal sentinel")
+    fleet = fleet_side(
+        settings,
+        ledger=ledger,
+        listener=listener,
+        brain=brain,
+        vault=vault,
+        beacon=beacon,
+        registry=registry,
+        clock=clock,
+    )
     measures = QueueMeasures(ledger)
     registry.register(measures)
 
     async def read_metrics() -> StatusMetrics:
         async with ledger.connection() as connection:
-            return StatusMetrics(active_jobs=await jobs_sql.count_active_jobs.value(connection))
+            active = await jobs_sql.count_active_jobs.value(connection)
+        return StatusMetrics(
+            active_jobs=active,
+            active_nodes=await fleet.looks.count_nodes() if fleet.looks else 0,
+            chunks_per_minute=fleet.measures.chunks_per_minute if fleet.measures else 0,
+        )
 
     app = build_app(
         access=access,
         settings=settings[ApiSettings],
         registry=registry,
-        before_metrics=[measures.refresh],
+        before_metrics=[measures.refresh, *fleet.before_metrics],
         checks={"supabase": ledger.check, "redis": brain.check, "vault": vault.check, **beacon.checks},
         read_metrics=read_metrics,
         vault=vault,
@@ -72,8 +89,9 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
             job_types_router(jobs),
             task_types_router(TaskTypeControl(ledger), operators=settings[AccessSettings].operator_ids),
             *beacon.handlers,
+            *fleet.handlers,
         ],
-        open_handlers=beacon.open_handlers,
+        open_handlers=[*beacon.open_handlers, *fleet.open_handlers],
     )
     server = HttpServer(
         app,
@@ -82,10 +100,10 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         open_socket=beacon.open_socket,
     )
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
-    listener = Listener(settings[LedgerSettings], application="shoal sentinel")
     chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
     schedules = schedule_parts(settings, ledger=ledger, listener=listener, registry=registry)
-    return [schema, ledger, listener, brain, *chores, *schedules, *beacon.parts, server], server
+    parts = [*chores, *schedules, *beacon.parts, *fleet.parts]
+    return [schema, ledger, listener, brain, *parts, server], server
 
 
 async def run_sentinel(settings: Settings, *, on_ready: Callable[[str], None]) -> None:

@@ -42,5 +42,9 @@ class TooLarge(ShoalError):
     """The input is over a limit that the message names."""
 
 
+class TooOften(ShoalError):
+    """Nothing is wrong with it but the pace; a moment later it passes."""
+
+
 class Unavailable(ShoalError):
     """Something we depend on does not answer; trying again later makes sense."""

@@ -196,6 +196,43 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.change_node(p_node_id uuid, p_changes jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.lock_own_node(p_node_id);
+  UPDATE public.nodes n
+     SET name = coalesce(p_changes ->> 'name', n.name),
+         max_parallel = CASE WHEN p_changes ? 'max_parallel' THEN (p_changes ->> 'max_parallel')::int ELSE n.max_parallel END,
+         paused = coalesce((p_changes ->> 'paused')::boolean, n.paused), changed_at = clock_timestamp()
+   WHERE n.id = p_node_id;
+END
+$$;
+
+CREATE FUNCTION public.claim_node(p_claim_code text, p_name text DEFAULT NULL::text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_node uuid;
+BEGIN
+  IF auth.uid() IS NULL THEN
+    PERFORM shoal.refuse('SH403', 'node_owner_missing', 'Only a user can own a node.', 'Use a user''s token.');
+  END IF;
+  UPDATE public.nodes n
+     SET user_id = auth.uid(), claimed_at = clock_timestamp(), claim_code = NULL, name = coalesce(p_name, n.name),
+         changed_at = clock_timestamp()
+   WHERE n.claim_code = p_claim_code AND n.user_id IS NULL AND n.revoked_at IS NULL
+  RETURNING n.id INTO v_node;
+  IF v_node IS NULL THEN
+    PERFORM shoal.refuse('SH404', 'claim_code_unknown', 'No node that can be claimed has this code.',
+      'A node shows its code when it starts; a code works once.');
+  END IF;
+  RETURN v_node;
+END
+$$;
+
 CREATE FUNCTION shoal.uuid7() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
     AS $$SELECT pg_catalog.uuidv7()$$;
@@ -646,6 +683,16 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.revoke_node(p_node_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.lock_own_node(p_node_id);
+  UPDATE public.nodes n SET revoked_at = clock_timestamp(), changed_at = clock_timestamp() WHERE n.id = p_node_id;
+END
+$$;
+
 CREATE FUNCTION public.run_schedule(p_schedule_id uuid, p_fire_ts timestamp with time zone[], p_kind text DEFAULT 'manual'::text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -674,6 +721,36 @@ BEGIN
                  AS payload FROM run r ORDER BY r.fire_ts) o
   HAVING count(*) > 0;
   RETURN coalesce(v_new, 0);
+END
+$$;
+
+CREATE FUNCTION public.set_node_access(p_node_id uuid, p_access jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.lock_own_node(p_node_id);
+  DELETE FROM public.nodes_permissions p WHERE p.node_id = p_node_id;
+  INSERT INTO public.nodes_permissions (node_id, access_type, target_id)
+  SELECT DISTINCT p_node_id, a.access_type, coalesce(a.target_id, '')
+    FROM jsonb_to_recordset(p_access) AS a(access_type text, target_id text);
+  UPDATE public.nodes n SET changed_at = clock_timestamp() WHERE n.id = p_node_id;
+END
+$$;
+
+CREATE FUNCTION public.store_config(p_body text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+DECLARE
+  v_hash text := encode(sha256(convert_to(p_body, 'UTF8')), 'hex');
+BEGIN
+  IF octet_length(p_body) > 524288 THEN
+    PERFORM shoal.refuse('SH413', 'config_too_large',
+      format('The config has %s bytes; 524288 are allowed.', octet_length(p_body)), 'Keep large data in an artifact.');
+  END IF;
+  INSERT INTO public.configs (hash, body, created_by) VALUES (v_hash, p_body, auth.uid()) ON CONFLICT DO NOTHING;
+  RETURN v_hash;
 END
 $$;
 
@@ -913,6 +990,25 @@ CREATE FUNCTION shoal.backoff(p_base_s real, p_attempt integer, p_chance double 
     AS $$
   SELECT make_interval(secs =>
     least(p_base_s * power(2, least(greatest(p_attempt, 1) - 1, 30)), 3600) * (1 - p_chance / 2))
+$$;
+
+CREATE FUNCTION shoal.claim_fleet_tasks(p_max_tasks integer) RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+  PERFORM shoal.promote_due_tasks();
+  RETURN QUERY
+    UPDATE public.job_tasks t
+       SET status = 'claimed', worker_id = 'fleet', claim_token = gen_random_uuid(),
+           claimed_at = clock_timestamp(), attempts = t.attempts + 1
+      FROM (SELECT r.id FROM public.job_tasks r
+             WHERE r.executor = 'fleet' AND r.status = 'pending' AND r.waiting_on = 0 AND NOT r.delayed
+             ORDER BY r.order_key, r.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED) ready
+     WHERE t.id = ready.id
+    RETURNING t.id;
+END
 $$;
 
 CREATE FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) RETURNS TABLE(task_id uuid, job_id uuid, user_id uuid, job_type text, task_name text, task_type text, attempt integer, max_attempts integer, timeout_s real, input jsonb, needs jsonb)
@@ -1987,6 +2083,20 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.lock_own_node(p_node_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM FROM public.nodes n
+    WHERE n.id = p_node_id AND n.revoked_at IS NULL AND (shoal.is_service() OR n.user_id = auth.uid()) FOR UPDATE;
+  IF NOT FOUND THEN
+    PERFORM shoal.refuse('SH404', 'node_not_found', format('There is no node %s.', p_node_id),
+      '''shoal node list'' shows the nodes you own.');
+  END IF;
+END
+$$;
+
 CREATE TABLE public.schedule_t (
     schedule_id uuid DEFAULT shoal.uuid7() NOT NULL,
     host_id uuid NOT NULL,
@@ -2980,6 +3090,15 @@ CREATE TABLE public.access_keys (
     CONSTRAINT access_keys_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
 );
 
+CREATE TABLE public.configs (
+    hash text NOT NULL,
+    body text NOT NULL,
+    created_by uuid,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT config_is_named_by_its_text CHECK ((hash = encode(sha256(convert_to(body, 'UTF8'::name)), 'hex'::text))),
+    CONSTRAINT configs_body_check CHECK ((octet_length(body) <= 524288))
+);
+
 CREATE VIEW public.dead_letters WITH (security_invoker='true') AS
  SELECT t.id AS task_id,
     t.job_id,
@@ -3109,6 +3228,41 @@ CREATE TABLE public.job_types (
     phases jsonb DEFAULT '[]'::jsonb NOT NULL,
     registered_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT job_types_type_check CHECK ((type ~ '^[a-z][a-z0-9_.-]{0,62}$'::text))
+);
+
+CREATE TABLE public.nodes (
+    id uuid DEFAULT shoal.uuid7() NOT NULL,
+    user_id uuid,
+    public_key bytea NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    claim_code text,
+    max_parallel integer,
+    paused boolean DEFAULT false NOT NULL,
+    platform text DEFAULT ''::text NOT NULL,
+    version text DEFAULT ''::text NOT NULL,
+    engines text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    claimed_at timestamp with time zone,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    last_seen_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT node_is_claimed_once CHECK ((((user_id IS NULL) = (claimed_at IS NULL)) AND ((user_id IS NULL) OR (claim_code IS NULL)))),
+    CONSTRAINT nodes_claim_code_check CHECK (((length(claim_code) >= 8) AND (length(claim_code) <= 40))),
+    CONSTRAINT nodes_engines_check CHECK ((cardinality(engines) <= 64)),
+    CONSTRAINT nodes_max_parallel_check CHECK (((max_parallel >= 1) AND (max_parallel <= 1024))),
+    CONSTRAINT nodes_name_check CHECK ((length(name) <= 100)),
+    CONSTRAINT nodes_platform_check CHECK ((length(platform) <= 100)),
+    CONSTRAINT nodes_public_key_check CHECK ((octet_length(public_key) = 32)),
+    CONSTRAINT nodes_version_check CHECK ((length(version) <= 100))
+);
+
+CREATE TABLE public.nodes_permissions (
+    node_id uuid NOT NULL,
+    access_type text NOT NULL,
+    target_id text DEFAULT ''::text NOT NULL,
+    CONSTRAINT nodes_permissions_access_type_check CHECK ((access_type = ANY (ARRAY['public'::text, 'user'::text, 'discord'::text]))),
+    CONSTRAINT nodes_permissions_target_id_check CHECK ((target_id ~ '^[A-Za-z0-9-]{0,100}$'::text)),
+    CONSTRAINT public_has_no_target CHECK (((access_type = 'public'::text) = (target_id = ''::text)))
 );
 
 CREATE TABLE public.outbox_message_t (
@@ -3244,6 +3398,9 @@ CREATE TABLE shoal.vault_quota (
 ALTER TABLE ONLY public.access_keys
     ADD CONSTRAINT access_keys_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.configs
+    ADD CONSTRAINT configs_pkey PRIMARY KEY (hash);
+
 ALTER TABLE ONLY public.consumer_offset_t
     ADD CONSTRAINT consumer_offset_t_pkey PRIMARY KEY (sink, partition);
 
@@ -3288,6 +3445,18 @@ ALTER TABLE ONLY public.job_types
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.nodes
+    ADD CONSTRAINT nodes_claim_code_key UNIQUE (claim_code);
+
+ALTER TABLE ONLY public.nodes_permissions
+    ADD CONSTRAINT nodes_permissions_pkey PRIMARY KEY (node_id, access_type, target_id);
+
+ALTER TABLE ONLY public.nodes
+    ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.nodes
+    ADD CONSTRAINT nodes_public_key_key UNIQUE (public_key);
 
 ALTER TABLE ONLY public.outbox_message_t
     ADD CONSTRAINT outbox_message_t_pkey PRIMARY KEY (id);
@@ -3367,6 +3536,10 @@ CREATE INDEX job_tasks_delayed ON public.job_tasks USING btree (run_at) WHERE ((
 
 CREATE INDEX job_tasks_failed ON public.job_tasks USING btree (finished_at, id) WHERE (((status)::text = 'failed'::text) AND (attempts > 0));
 
+CREATE INDEX job_tasks_fleet_claimed ON public.job_tasks USING btree (id) WHERE (((executor)::text = 'fleet'::text) AND ((status)::text = 'claimed'::text));
+
+CREATE INDEX job_tasks_fleet_ready ON public.job_tasks USING btree (order_key, id) WHERE (((executor)::text = 'fleet'::text) AND ((status)::text = 'pending'::text) AND (waiting_on = 0) AND (NOT delayed));
+
 CREATE INDEX job_tasks_of_job ON public.job_tasks USING btree (job_id, sequence) WITH (fillfactor='50');
 
 CREATE INDEX job_tasks_ready ON public.job_tasks USING btree (task_type, order_key, id) WHERE (((status)::text = 'pending'::text) AND (waiting_on = 0) AND (NOT delayed));
@@ -3380,6 +3553,14 @@ CREATE INDEX jobs_of_user ON public.jobs USING btree (user_id, created_at DESC, 
 CREATE UNIQUE INDEX jobs_unique_while_alive ON public.jobs USING btree (user_id, type, unique_key) WHERE ((unique_key IS NOT NULL) AND (status = ANY (ARRAY['queued'::text, 'processing'::text])));
 
 CREATE INDEX jobs_with_failures ON public.jobs USING btree (user_id) WHERE (tasks_failed > 0);
+
+CREATE INDEX nodes_changed ON public.nodes USING btree (changed_at);
+
+CREATE INDEX nodes_of_user ON public.nodes USING btree (user_id, id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX nodes_permissions_of_target ON public.nodes_permissions USING btree (access_type, target_id);
+
+CREATE INDEX nodes_unclaimed ON public.nodes USING btree (created_at) WHERE (user_id IS NULL);
 
 CREATE UNIQUE INDEX outbox_in_order ON public.outbox_message_t USING btree (partition, "position") WHERE ("position" IS NOT NULL);
 
@@ -3445,6 +3626,9 @@ ALTER TABLE ONLY public.job_artifacts
 ALTER TABLE ONLY public.job_tasks
     ADD CONSTRAINT job_tasks_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.nodes_permissions
+    ADD CONSTRAINT nodes_permissions_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.task_edges
     ADD CONSTRAINT task_edges_needs_fkey FOREIGN KEY (needs) REFERENCES public.job_tasks(id) ON DELETE CASCADE;
 
@@ -3464,6 +3648,8 @@ ALTER TABLE ONLY shoal.sink_secrets
     ADD CONSTRAINT sink_secrets_sink_fkey FOREIGN KEY (sink) REFERENCES public.event_sink_t(name) ON DELETE CASCADE;
 
 ALTER TABLE public.access_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.configs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.consumer_offset_t ENABLE ROW LEVEL SECURITY;
 
@@ -3493,6 +3679,10 @@ ALTER TABLE public.job_types ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.nodes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.nodes_permissions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.outbox_message_t ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.outbox_partition_t ENABLE ROW LEVEL SECURITY;
@@ -3503,6 +3693,8 @@ ALTER TABLE public.schedule_t ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.scheduler_lock_t ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY service_does_everything ON public.configs TO service_role USING (true) WITH CHECK (true);
+
 CREATE POLICY service_does_everything ON public.job_artifacts TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON public.job_tasks TO service_role USING (true) WITH CHECK (true);
@@ -3510,6 +3702,10 @@ CREATE POLICY service_does_everything ON public.job_tasks TO service_role USING 
 CREATE POLICY service_does_everything ON public.job_types TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON public.jobs TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.nodes TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_does_everything ON public.nodes_permissions TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON public.schedule_fires TO service_role USING (true) WITH CHECK (true);
 
@@ -3563,6 +3759,10 @@ CREATE POLICY users_read_finished_artifacts ON public.job_artifacts FOR SELECT T
    FROM public.job_tasks t
   WHERE ((t.id = job_artifacts.task_id) AND ((t.status)::text = 'complete'::text) AND (t.claim_token = job_artifacts.claim_token)))));
 
+CREATE POLICY users_read_permissions_of_their_nodes ON public.nodes_permissions FOR SELECT TO authenticated USING ((EXISTS ( SELECT
+   FROM public.nodes n
+  WHERE (n.id = nodes_permissions.node_id))));
+
 CREATE POLICY users_read_their_cursors ON public.consumer_offset_t FOR SELECT TO authenticated USING ((EXISTS ( SELECT
    FROM public.event_sink_t s
   WHERE (s.name = consumer_offset_t.sink))));
@@ -3588,6 +3788,8 @@ CREATE POLICY users_read_their_leases ON public.task_leases FOR SELECT TO authen
 CREATE POLICY users_read_their_logs ON public.task_logs FOR SELECT TO authenticated USING ((EXISTS ( SELECT
    FROM public.jobs j
   WHERE (j.id = task_logs.job_id))));
+
+CREATE POLICY users_read_their_nodes ON public.nodes FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY users_read_their_runs ON public.schedule_fires FOR SELECT TO authenticated USING ((EXISTS ( SELECT
    FROM public.schedule_t s
@@ -3664,6 +3866,14 @@ GRANT ALL ON FUNCTION public.cancel_job(p_job_id uuid, p_reason text) TO service
 REVOKE ALL ON FUNCTION public.cancel_task(p_task_id uuid, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.cancel_task(p_task_id uuid, p_reason text) TO authenticated;
 GRANT ALL ON FUNCTION public.cancel_task(p_task_id uuid, p_reason text) TO service_role;
+
+REVOKE ALL ON FUNCTION public.change_node(p_node_id uuid, p_changes jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.change_node(p_node_id uuid, p_changes jsonb) TO authenticated;
+GRANT ALL ON FUNCTION public.change_node(p_node_id uuid, p_changes jsonb) TO service_role;
+
+REVOKE ALL ON FUNCTION public.claim_node(p_claim_code text, p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.claim_node(p_claim_code text, p_name text) TO authenticated;
+GRANT ALL ON FUNCTION public.claim_node(p_claim_code text, p_name text) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.uuid7() FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.uuid7() TO service_role;
@@ -3759,9 +3969,21 @@ REVOKE ALL ON FUNCTION public.retry_task(p_task_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.retry_task(p_task_id uuid) TO authenticated;
 GRANT ALL ON FUNCTION public.retry_task(p_task_id uuid) TO service_role;
 
+REVOKE ALL ON FUNCTION public.revoke_node(p_node_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.revoke_node(p_node_id uuid) TO authenticated;
+GRANT ALL ON FUNCTION public.revoke_node(p_node_id uuid) TO service_role;
+
 REVOKE ALL ON FUNCTION public.run_schedule(p_schedule_id uuid, p_fire_ts timestamp with time zone[], p_kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.run_schedule(p_schedule_id uuid, p_fire_ts timestamp with time zone[], p_kind text) TO authenticated;
 GRANT ALL ON FUNCTION public.run_schedule(p_schedule_id uuid, p_fire_ts timestamp with time zone[], p_kind text) TO service_role;
+
+REVOKE ALL ON FUNCTION public.set_node_access(p_node_id uuid, p_access jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.set_node_access(p_node_id uuid, p_access jsonb) TO authenticated;
+GRANT ALL ON FUNCTION public.set_node_access(p_node_id uuid, p_access jsonb) TO service_role;
+
+REVOKE ALL ON FUNCTION public.store_config(p_body text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.store_config(p_body text) TO authenticated;
+GRANT ALL ON FUNCTION public.store_config(p_body text) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.add_artifacts(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_artifacts jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.add_artifacts(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_artifacts jsonb) TO service_role;
@@ -3794,6 +4016,9 @@ REVOKE ALL ON FUNCTION shoal.append_events_of_new_jobs() FROM PUBLIC;
 REVOKE ALL ON FUNCTION shoal.are_patterns(p_patterns text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.backoff(p_base_s real, p_attempt integer, p_chance double precision) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.claim_fleet_tasks(p_max_tasks integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.claim_fleet_tasks(p_max_tasks integer) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) TO service_role;
@@ -3901,6 +4126,8 @@ REVOKE ALL ON FUNCTION shoal.job_of_task(p_task_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION shoal.job_owner(p_user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.lock_limits(p_task_types text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.lock_own_node(p_node_id uuid) FROM PUBLIC;
 
 GRANT SELECT ON TABLE public.schedule_t TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.schedule_t TO service_role;
@@ -4029,6 +4256,8 @@ REVOKE ALL ON FUNCTION shoal.wrong_in_graphs(p_job_ids uuid[], p_graphs jsonb[])
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_keys TO service_role;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.configs TO service_role;
+
 GRANT SELECT ON TABLE public.dead_letters TO authenticated;
 GRANT SELECT ON TABLE public.dead_letters TO service_role;
 
@@ -4053,6 +4282,12 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_artifacts TO service_role;
 
 GRANT SELECT ON TABLE public.job_types TO authenticated;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.job_types TO service_role;
+
+GRANT SELECT ON TABLE public.nodes TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.nodes TO service_role;
+
+GRANT SELECT ON TABLE public.nodes_permissions TO authenticated;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.nodes_permissions TO service_role;
 
 GRANT SELECT ON TABLE public.outbox_message_t TO service_role;
 

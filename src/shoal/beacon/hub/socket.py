@@ -6,7 +6,7 @@ a client that does not read can be dropped, and a connection that is silent cost
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -33,6 +33,7 @@ class HubSocket(asyncio.Protocol):
         "_connections",
         "_hub",
         "_is_held",
+        "_may_connect",
         "_message",
         "_origins",
         "_session",
@@ -40,10 +41,20 @@ class HubSocket(asyncio.Protocol):
         "_wire",
     )
 
-    def __init__(self, hub: Hub, origins: Collection[str], connections: set[Any]) -> None:
-        """``connections`` is where the server keeps whom it waits for when it shuts down."""
+    def __init__(
+        self,
+        hub: Hub,
+        origins: Collection[str],
+        connections: set[Any],
+        *,
+        may_connect: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        """``connections`` is where the server keeps whom it waits for when it shuts down; ``may_connect`` is
+        asked with the address of the client.
+        """
         self._hub = hub
         self._origins = origins
+        self._may_connect = may_connect
         self._connections = connections
         self._wire = ServerProtocol(max_size=hub.limits.message_bytes, logger=quiet)
         self._is_held = False
@@ -108,11 +119,17 @@ class HubSocket(asyncio.Protocol):
         response = self._wire.accept(request)
         if urlsplit(request.path).path != CLIENT_PATH:
             response = self._wire.reject(HTTPStatus.NOT_FOUND, "There is no websocket here.\n")
+        elif not self._may_connect(self._address()):
+            response = self._wire.reject(HTTPStatus.TOO_MANY_REQUESTS, "Too many connections a minute.\n")
         elif not self._is_welcome(request):
             response = self._wire.reject(HTTPStatus.FORBIDDEN, "This origin is not allowed.\n")
         self._wire.send_response(response)
         if self._wire.state is State.OPEN:
             self._session = self._hub.welcome(self)
+
+    def _address(self) -> str:
+        name = self._transport.get_extra_info("peername") if self._transport is not None else None
+        return str(name[0]) if isinstance(name, tuple) else ""
 
     def _is_welcome(self, request: Request) -> bool:
         """Programs name no origin; pages may come from here, and from where the settings allow."""

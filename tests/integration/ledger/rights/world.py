@@ -45,6 +45,7 @@ class World:
     sink_of_ann: str
     event_of_ann: UUID
     schedule_of_ann: UUID
+    node_of_ann: UUID
     rows: Rows
     rows_of_ann: Rows
 
@@ -70,6 +71,7 @@ async def make_world(connection: Connection) -> World:
         letter["sink"],
         letter["event_id"],
         schedule,
+        await connection.fetchval("SELECT id FROM nodes WHERE user_id = $1", ANN),
         rows,
         {name: with_ann[name] - before[name] for name in rows},
     )
@@ -91,6 +93,7 @@ async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tup
     await add_events_of(client.connection, user, secret)
 
     await add_schedule_of(client.connection, user, secret)
+    await add_node_of(client.connection, user, secret)
     planned = graph(task("done"), task("held", "done", input={"is": secret}), task("waits", "held"))
     job = await client.start(
         planned, user_id=user, params={"is": secret}, idempotency_key=IDEMPOTENCY_KEY, unique_key=UNIQUE_KEY
@@ -101,6 +104,18 @@ async def add_things_of(client: LedgerClient, user: UUID, *, secret: str) -> tup
     await client.heartbeat(held, progress=0.5, message=secret)
     await client.let_leases_run_out(held)
     return job.id, held.task_id
+
+
+async def add_node_of(connection: Connection, user: UUID, secret: str) -> None:
+    """A node that lets a server in, and a config."""
+    node = await connection.fetchval(
+        "INSERT INTO nodes (user_id, public_key, name, claimed_at)"
+        " VALUES ($1, sha256($2::text::bytea), $2, clock_timestamp()) RETURNING id",
+        user,
+        secret,
+    )
+    await connection.execute("INSERT INTO nodes_permissions VALUES ($1, 'discord', '7')", node)
+    await connection.fetchval("SELECT store_config($1)", f'"{secret}"')
 
 
 async def add_events_of(connection: Connection, user: UUID, secret: str) -> None:
