@@ -131,7 +131,7 @@ class Graph:
         return self._added(step, needed)
 
     def as_written(self) -> dict[str, object]:
-        """The form in which ``plan_job`` takes it."""
+        """The form in which ``plan_jobs`` takes it."""
         return {"tasks": [msgspec.to_builtins(step) for step in self.steps], "result": self.result}
 
     def _added(self, step: Step, needs: Sequence[Step]) -> Step:

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 
+import msgspec
 import structlog
 
 from shoal.app.context import Context
@@ -15,7 +16,7 @@ from shoal.worker.call import Places, call
 from shoal.worker.held import PLAN, Claim, Held
 from shoal.worker.meaning import Meaning, meaning_of
 from shoal.worker.metrics import WorkerMetrics
-from shoal.worker.reports import Completion, Report, Reports, report_of
+from shoal.worker.reports import Completion, Plan, Report, Reports, report_of
 from shoal.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
@@ -44,12 +45,11 @@ class Attempts:
         return task is not None and task.runs_in_thread and claim.timeout_s is None
 
     async def run(self, held: Held) -> Report | None:
-        """What is to be reported; None when that has been done, or the claim is lost."""
+        """What is to be reported; None when the claim is lost."""
         claim, context = held.claim, held.context
         try:
             if claim.task_type.startswith(PLAN):
-                await self._plan(claim, self._app.jobs[claim.job_type])
-                return None
+                return await self._plan(claim, self._app.jobs[claim.job_type])
             with span("task", task_type=claim.task_type, attempt=claim.attempt, task_id=str(claim.task_id)):
                 output = await call(self._app.tasks[claim.task_type], context, claim.timeout_s, self._places)
             if context.artifacts and not await self._keep(held):
@@ -69,14 +69,13 @@ class Attempts:
     def kill_processes(self) -> None:
         self._places.processes.kill()
 
-    async def _plan(self, claim: Claim, job: Job) -> None:
+    async def _plan(self, claim: Claim, job: Job) -> Plan:
         """In a thread, as a sync task: a large graph takes its time."""
-        graph = await self._places.threads.run(lambda: job.plan(claim.input).as_written(), ())
-        if await self._reports.plan(claim, graph):
-            self._metrics.reported(claim.task_type, "completed", "")
-        else:
-            self._metrics.lost(claim.task_type)
-            log.warning("a plan came too late", job_type=claim.job_type)
+
+        def plan() -> str:
+            return msgspec.json.encode(job.plan(claim.input).as_written()).decode()
+
+        return Plan(claim, await self._places.threads.run(plan, ()))
 
     async def _keep(self, held: Held) -> bool:
         """Upload what the task made; false when the claim is lost."""

@@ -6,7 +6,7 @@ and is answered as a success, a report that comes too late is answered ``lease_l
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import asyncpg
@@ -25,10 +25,12 @@ from shoal.worker.meaning import Meaning
 log = structlog.get_logger(__name__)
 
 LARGEST_BATCH = 1000
+MOST_PLANNED = 1_000_000
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 5.0
 
 Answer = TypeVar("Answer")
+Ended = TypeVar("Ended", bound="Completion | Plan")
 
 
 class Completion(NamedTuple):
@@ -36,6 +38,13 @@ class Completion(NamedTuple):
 
     claim: Claim
     output: str | None
+
+
+class Plan(NamedTuple):
+    """``graph`` is written JSON."""
+
+    claim: Claim
+    graph: str
 
 
 class Failure(NamedTuple):
@@ -53,7 +62,7 @@ class Snoozed(NamedTuple):
     after_s: float
 
 
-Report = Completion | Failure | Snoozed
+Report = Completion | Plan | Failure | Snoozed
 
 
 def report_of(claim: Claim, meaning: Meaning) -> Failure | Snoozed:
@@ -63,8 +72,10 @@ def report_of(claim: Claim, meaning: Meaning) -> Failure | Snoozed:
 
 
 def code_of(report: Report) -> str:
-    """Why it failed, if it did: an output can be refused after the task has ended well."""
-    return report.code if isinstance(report, Failure) else "output_refused"
+    """Why it failed, if it did: an output or a plan can be refused after the task has ended well."""
+    if isinstance(report, Failure):
+        return report.code
+    return "refused" if isinstance(report, Plan) else "output_refused"
 
 
 class Reports:
@@ -72,6 +83,7 @@ class Reports:
         self._ledger = ledger
         self._worker_id = worker_id
         self._completions = Batches(self._send_completions, limit=LARGEST_BATCH)
+        self._plans = Batches(self._send_plans, limit=LARGEST_BATCH)
         self._failures = Batches(self._send_failures, limit=LARGEST_BATCH)
         self._snoozes = Batches(self._send_snoozes, limit=LARGEST_BATCH)
 
@@ -80,25 +92,12 @@ class Reports:
         match report:
             case Completion():
                 return await self._completions.submit(report)
+            case Plan():
+                return await self._plans.submit(report)
             case Failure():
                 return await self._failures.submit(report)
             case Snoozed():
                 return await self._snoozes.submit(report)
-
-    async def plan(self, claim: Claim, graph: dict[str, object]) -> bool:
-        async def send() -> bool:
-            async with self._ledger.connection() as connection:
-                return bool(
-                    await sql.plan_job.value(
-                        connection,
-                        worker_id=self._worker_id,
-                        task_id=claim.task_id,
-                        claim_token=claim.token,
-                        graph=graph,
-                    )
-                )
-
-        return await until_answered(send)
 
     async def add_artifacts(self, claim: Claim, artifacts: list[dict[str, object]]) -> bool:
         async def send() -> bool:
@@ -138,25 +137,46 @@ class Reports:
         return int(released)
 
     async def _send_completions(self, batch: Sequence[Completion]) -> list[str]:
-        async def send() -> list[str]:
+        async def send(some: Sequence[Completion]) -> list[str]:
             async with self._ledger.connection() as connection:
                 rows = await sql.complete_tasks.rows(
                     connection,
                     worker_id=self._worker_id,
-                    task_ids=[one.claim.task_id for one in batch],
-                    claim_tokens=[one.claim.token for one in batch],
-                    outputs=[one.output for one in batch],
+                    task_ids=[one.claim.task_id for one in some],
+                    claim_tokens=[one.claim.token for one in some],
+                    outputs=[one.output for one in some],
                 )
-            verdicts = {row["task_id"]: row["verdict"] for row in rows}
-            return [verdicts.get(one.claim.task_id, "completed") for one in batch]
+            return _completed_unless(some, rows)
 
+        return await self._spoiling_no_other(batch, send)
+
+    async def _send_plans(self, batch: Sequence[Plan]) -> list[str]:
+        async def send(some: Sequence[Plan]) -> list[str]:
+            async with self._ledger.connection() as connection:
+                rows = await sql.plan_jobs.rows(
+                    connection,
+                    worker_id=self._worker_id,
+                    task_ids=[one.claim.task_id for one in some],
+                    claim_tokens=[one.claim.token for one in some],
+                    graphs=[one.graph for one in some],
+                )
+            return _completed_unless(some, rows)
+
+        answers: list[str] = []
+        for some in _of_bearable_size(batch):
+            answers += await self._spoiling_no_other(some, send)
+        return answers
+
+    async def _spoiling_no_other(
+        self, batch: Sequence[Ended], send: Callable[[Sequence[Ended]], Awaitable[list[str]]]
+    ) -> list[str]:
+        """Send all at once; when the ledger refuses that, by halves, until what it refuses stands alone."""
         try:
-            return await until_answered(send)
+            return await until_answered(lambda: send(batch))
         except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, ShoalError) as error:
-            # One output the ledger refuses must not spoil the others.
             if half := len(batch) // 2:
-                first = await self._send_completions(batch[:half])
-                return [*first, *await self._send_completions(batch[half:])]
+                first = await self._spoiling_no_other(batch[:half], send)
+                return [*first, *await self._spoiling_no_other(batch[half:], send)]
             code = error.code if isinstance(error, ShoalError) else "output_refused"
             return [await self.send(Failure(batch[0].claim, f"{code}: {error}", permanent=True))]
 
@@ -189,6 +209,23 @@ class Reports:
             return _in_order(batch, rows)
 
         return await until_answered(send)
+
+
+def _completed_unless(batch: Sequence[Completion | Plan], rows: Sequence[Row]) -> list[str]:
+    """The ledger names only those of which something else is to be said."""
+    verdicts = {row["task_id"]: row["verdict"] for row in rows}
+    return [verdicts.get(one.claim.task_id, "completed") for one in batch]
+
+
+def _of_bearable_size(batch: Sequence[Plan]) -> Iterator[Sequence[Plan]]:
+    """Plans that go together: none waits for the thousands of tasks of another."""
+    begins, size = 0, 0
+    for at, one in enumerate(batch):
+        if at > begins and size + len(one.graph) > MOST_PLANNED:
+            yield batch[begins:at]
+            begins, size = at, 0
+        size += len(one.graph)
+    yield batch[begins:]
 
 
 def _in_order(batch: Sequence[Failure | Snoozed], rows: Sequence[Row]) -> list[str]:

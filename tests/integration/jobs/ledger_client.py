@@ -35,7 +35,7 @@ SILENCE = (
 
 
 def task(name: str, *needs: str, **more: Any) -> dict[str, Any]:
-    """A task of a graph, as ``plan_job`` takes it: its name, what it needs, and what else is said of it."""
+    """A task of a graph, as ``plan_jobs`` takes it: its name, what it needs, and what else is said of it."""
     return {"name": name, "task_type": TASK_TYPE, "needs": list(needs), **more}
 
 
@@ -82,15 +82,20 @@ class LedgerClient:
             await self.register(job_type)
 
     async def plan(self, claim: Claim, planned: object) -> bool:
-        return bool(
-            await sql.plan_job.value(
-                self.connection,
-                worker_id=self.worker,
-                task_id=claim.task_id,
-                claim_token=claim.token,
-                graph=planned,
-            )
+        return await self.plan_all((claim, planned)) == ["completed"]
+
+    async def plan_all(self, *planned: tuple[Claim, object]) -> list[str]:
+        """The verdicts, in order; what was planned before by the same claim is as good."""
+        rows = await sql.plan_jobs.rows(
+            self.connection,
+            worker_id=self.worker,
+            task_ids=[claim.task_id for claim, _ in planned],
+            claim_tokens=[claim.token for claim, _ in planned],
+            graphs=[msgspec.json.encode(graph).decode() for _, graph in planned],
         )
+        verdicts = {row["task_id"]: row["verdict"] for row in rows}
+        said = [verdicts.get(claim.task_id, "completed") for claim, _ in planned]
+        return ["completed" if verdict == "already_completed" else verdict for verdict in said]
 
     # Working
 

@@ -2305,26 +2305,37 @@ CREATE FUNCTION shoal.place_in_turn(p_position bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$SELECT least(p_position, 21600) * 1000000 + p_position$$;
 
-CREATE FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) RETURNS boolean
+CREATE FUNCTION shoal.plan_jobs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_graphs jsonb[]) RETURNS TABLE(task_id uuid, verdict text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
-  v_plan   public.job_tasks;
+  v_held   uuid[];
+  v_jobs   uuid[];
+  v_graphs jsonb[];
 BEGIN
-  SELECT * INTO v_plan FROM public.job_tasks t WHERE t.id = p_task_id FOR UPDATE;
-  IF v_plan.claim_token IS DISTINCT FROM p_claim_token OR v_plan.worker_id IS DISTINCT FROM p_worker_id
-     OR v_plan.status NOT IN ('claimed', 'complete') THEN
-    RETURN false;
-  ELSIF v_plan.status = 'complete' THEN
-    RETURN true;
+  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids) ORDER BY t.id FOR UPDATE;
+  SELECT array_agg(t.id ORDER BY g.nr), array_agg(t.job_id ORDER BY g.nr), array_agg(g.graph ORDER BY g.nr)
+    INTO v_held, v_jobs, v_graphs
+    FROM unnest(p_task_ids, p_claim_tokens, p_graphs) WITH ORDINALITY AS g(id, token, graph, nr)
+    JOIN public.job_tasks t ON t.id = g.id
+   WHERE t.status = 'claimed' AND t.worker_id = p_worker_id AND t.claim_token = g.token;
+  IF v_held IS NOT NULL THEN
+    PERFORM FROM public.jobs j WHERE j.id = ANY (v_jobs) ORDER BY j.id FOR NO KEY UPDATE;
+    PERFORM shoal.insert_graphs(v_jobs, v_graphs);
+    UPDATE public.job_tasks t SET status = 'complete', finished_at = clock_timestamp()
+     WHERE t.id = ANY (v_held);
+    DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_held);
+    PERFORM pg_notify('shoal_tasks', '');
   END IF;
-  PERFORM shoal.insert_graphs(ARRAY[v_plan.job_id], ARRAY[p_graph]);
-  UPDATE public.job_tasks t SET status = 'complete', finished_at = clock_timestamp()
-   WHERE t.id = p_task_id;
-  DELETE FROM public.task_leases l WHERE l.task_id = p_task_id;
-  PERFORM pg_notify('shoal_tasks', '');
-  RETURN true;
+  RETURN QUERY
+    SELECT g.id, CASE WHEN t.status = 'complete' AND t.worker_id = p_worker_id AND t.claim_token = g.token
+                      THEN 'already_completed' ELSE 'lease_lost' END
+      FROM unnest(p_task_ids, p_claim_tokens) AS g(id, token)
+      LEFT JOIN public.job_tasks t ON t.id = g.id
+     WHERE NOT g.id = ANY (coalesce(v_held, '{}'));
 END
 $$;
 
@@ -4159,9 +4170,9 @@ REVOKE ALL ON FUNCTION shoal.phases_of_type(p_type text, OUT names text[], OUT e
 
 REVOKE ALL ON FUNCTION shoal.place_in_turn(p_position bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) TO service_role;
-GRANT ALL ON FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb) TO shoal_worker;
+REVOKE ALL ON FUNCTION shoal.plan_jobs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_graphs jsonb[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.plan_jobs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_graphs jsonb[]) TO service_role;
+GRANT ALL ON FUNCTION shoal.plan_jobs(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_graphs jsonb[]) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.promote_due_tasks() FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.promote_due_tasks() TO service_role;

@@ -92,6 +92,32 @@ async def test_urgent_tasks_are_claimed_before_others_that_are_ready(workshop: W
     assert order == ["high", "usual", "low"]
 
 
+async def test_a_plan_the_ledger_cannot_keep_spoils_no_other(workshop: Workshop) -> None:
+    """They end together, so that they are reported in one batch."""
+    app = App()
+    together = threading.Barrier(4)
+
+    @app.task("work")
+    async def work(context: Context, text: str) -> None: ...
+
+    @app.job("text")
+    def text(params: dict[str, bool]) -> Graph:
+        together.wait(20)
+        graph = Graph()
+        graph.add(work, "x" * 65536 if params["bad"] else "fine")
+        return graph
+
+    async with workshop.worker(app):
+        jobs = [
+            await workshop.client.create("text", params={"bad": bad}) for bad in (False, True, False, False)
+        ]
+        rows = [await workshop.ended(job) for job in jobs]
+    assert [row["status"] for row in rows] == ["complete", "failed", "complete", "complete"]
+    assert rows[1]["error"].startswith("task_input_too_large")
+    (planned,) = await workshop.client.tasks(jobs[1])
+    assert planned["attempts"] == 1, "trying again would not help"
+
+
 async def test_a_job_that_takes_long_to_plan_holds_nobody_up(workshop: Workshop) -> None:
     app = App()
     may_end = threading.Event()

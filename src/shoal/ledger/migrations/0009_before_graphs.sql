@@ -198,30 +198,42 @@ BEGIN
 END
 $$;
 
--- plan_job: replace the plan task this worker holds by the graph it worked out, in one step. Returns
--- false when the lease was lost. Planning twice under one claim changes nothing and is true.
--- Locks: the plan task, then the job.
-CREATE FUNCTION shoal.plan_job(p_worker_id text, p_task_id uuid, p_claim_token uuid, p_graph jsonb)
-RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+-- plan_jobs: replace the plan tasks this worker holds by the graphs it worked out, all of them or none, in one
+-- step. Returns only what was not planned by this call, with its verdict: already_completed (under this very
+-- claim, by an earlier call) or lease_lost.
+-- Locks: the plan tasks by id, then their jobs by id.
+CREATE FUNCTION shoal.plan_jobs(
+  p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_graphs jsonb[]
+) RETURNS TABLE (task_id uuid, verdict text) LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  v_plan   public.job_tasks;
+  v_held   uuid[];
+  v_jobs   uuid[];
+  v_graphs jsonb[];
 BEGIN
-  SELECT * INTO v_plan FROM public.job_tasks t WHERE t.id = p_task_id FOR UPDATE;
-  IF v_plan.claim_token IS DISTINCT FROM p_claim_token OR v_plan.worker_id IS DISTINCT FROM p_worker_id
-     OR v_plan.status NOT IN ('claimed', 'complete') THEN
-    RETURN false;
-  ELSIF v_plan.status = 'complete' THEN
-    RETURN true;
+  PERFORM FROM public.job_tasks t WHERE t.id = ANY (p_task_ids) ORDER BY t.id FOR UPDATE;
+  SELECT array_agg(t.id ORDER BY g.nr), array_agg(t.job_id ORDER BY g.nr), array_agg(g.graph ORDER BY g.nr)
+    INTO v_held, v_jobs, v_graphs
+    FROM unnest(p_task_ids, p_claim_tokens, p_graphs) WITH ORDINALITY AS g(id, token, graph, nr)
+    JOIN public.job_tasks t ON t.id = g.id
+   WHERE t.status = 'claimed' AND t.worker_id = p_worker_id AND t.claim_token = g.token;
+  IF v_held IS NOT NULL THEN
+    PERFORM FROM public.jobs j WHERE j.id = ANY (v_jobs) ORDER BY j.id FOR NO KEY UPDATE;
+    PERFORM shoal.insert_graphs(v_jobs, v_graphs);
+    UPDATE public.job_tasks t SET status = 'complete', finished_at = clock_timestamp()
+     WHERE t.id = ANY (v_held);
+    DELETE FROM public.task_leases l WHERE l.task_id = ANY (v_held);
+    PERFORM pg_notify('shoal_tasks', '');
   END IF;
-  PERFORM shoal.insert_graphs(ARRAY[v_plan.job_id], ARRAY[p_graph]);
-  UPDATE public.job_tasks t SET status = 'complete', finished_at = clock_timestamp()
-   WHERE t.id = p_task_id;
-  DELETE FROM public.task_leases l WHERE l.task_id = p_task_id;
-  PERFORM pg_notify('shoal_tasks', '');
-  RETURN true;
+  RETURN QUERY
+    SELECT g.id, CASE WHEN t.status = 'complete' AND t.worker_id = p_worker_id AND t.claim_token = g.token
+                      THEN 'already_completed' ELSE 'lease_lost' END
+      FROM unnest(p_task_ids, p_claim_tokens) AS g(id, token)
+      LEFT JOIN public.job_tasks t ON t.id = g.id
+     WHERE NOT g.id = ANY (coalesce(v_held, '{}'));
 END
 $$;
 
-REVOKE ALL ON FUNCTION shoal.wrong_in_graphs, shoal.graph_entries, shoal.insert_graphs, shoal.plan_job
+REVOKE ALL ON FUNCTION shoal.wrong_in_graphs, shoal.graph_entries, shoal.insert_graphs, shoal.plan_jobs
   FROM PUBLIC, anon, authenticated;
-GRANT EXECUTE ON FUNCTION shoal.plan_job TO service_role, shoal_worker;
+GRANT EXECUTE ON FUNCTION shoal.plan_jobs TO service_role, shoal_worker;

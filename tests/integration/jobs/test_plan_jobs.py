@@ -184,3 +184,41 @@ async def test_progress_goes_through_the_phases_as_declared(ann: LedgerClient) -
     assert [math.floor(5 + 45 * n / 4) for n in range(1, 4)] == percents[1:4]
     assert seen[1] == {"percent": 16, "phase": "text", "docsComplete": 1, "docsTotal": 4, "message": ""}
     assert seen[-1] == {"percent": 100, "phase": "complete", "docsComplete": 1, "docsTotal": 1, "message": ""}
+
+
+async def test_plans_of_many_jobs_go_together_and_each_has_its_verdict(
+    ann: LedgerClient, bob: LedgerClient
+) -> None:
+    await ann.register()
+    lost = await claim_plan(ann)
+    await ann.let_leases_run_out()
+    await ann.reclaim()
+    (again,) = await bob.claim(1, types=[PLAN])
+    first, second = [await claim_plan(ann) for _ in range(2)]
+
+    said = await ann.plan_all(
+        (first, graph(task("a"), task("b", "a"))), (lost, graph(task("late"))), (second, graph())
+    )
+
+    assert said == ["completed", "lease_lost", "completed"]
+    assert await ann.statuses(first.job_id) == {"a": "pending", "b": "pending"}
+    assert await ann.statuses(again.job_id) == {}
+    assert (await ann.job(second.job_id))["status"] == "complete"
+
+
+async def test_of_plans_that_go_together_one_that_is_wrong_plans_none(ann: LedgerClient) -> None:
+    await ann.register()
+    good, bad = [await claim_plan(ann) for _ in range(2)]
+    with pytest.raises(asyncpg.PostgresError, match="two tasks are named 'a'"):
+        await ann.plan_all((good, graph(task("a"))), (bad, graph(task("a"), task("a"))))
+    assert await ann.statuses(good.job_id) == {}
+    assert await ann.plan(good, graph(task("a")))
+
+
+async def test_jobs_planned_together_take_their_turns_one_after_the_other(ann: LedgerClient) -> None:
+    await ann.register()
+    claims = [await claim_plan(ann) for _ in range(3)]
+    await ann.plan_all(*((claim, graph(task("a"), task("b"))) for claim in claims))
+
+    turns = [(await ann.job(claim.job_id))["turn"] for claim in claims]
+    assert turns == sorted(set(turns))
