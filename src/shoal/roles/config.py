@@ -16,6 +16,8 @@ from shoal.fleet.settings import FleetSettings
 from shoal.jobs.settings import RetentionSettings
 from shoal.ledger.settings import LedgerSettings
 from shoal.local.directory import DataDirectory, LocalSettings
+from shoal.mesh.settings import CoordinatorSettings
+from shoal.node.mesh.settings import MeshAgentSettings
 from shoal.node.settings import NodeSettings
 from shoal.runtime.logs import LogSettings
 from shoal.runtime.settings import SECRET, Settings, read_settings
@@ -64,6 +66,8 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     WorkerSettings,
     ScaleSettings,
     NodeSettings,
+    CoordinatorSettings,
+    MeshAgentSettings,
     ClientSettings,
     TraceSettings,
 )

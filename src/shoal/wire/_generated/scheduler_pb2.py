@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%shoal/wire/_generated/scheduler.proto\"\x07\n\x05\x45mpty\"\x9c\x01\n\x0cServerStatus\x12\x16\n\x0eserver_address\x18\x01 \x01(\t\x12\x0e\n\x06job_id\x18\x02 \x01(\t\x12\x14\n\x0cshards_owned\x18\x03 \x01(\x0c\x12\x11\n\tserver_id\x18\x04 \x01(\t\x12\x17\n\x0finventory_epoch\x18\x05 \x01(\x04\x12\x0e\n\x06labels\x18\x06 \x03(\t\x12\x12\n\nfree_bytes\x18\x07 \x01(\x04\"\xaa\x02\n\x0cTransferTask\x12-\n\x0bsource_type\x18\x01 \x01(\x0e\x32\x18.TransferTask.SourceType\x12\x0e\n\x06job_id\x18\x02 \x01(\t\x12\x10\n\x08shard_id\x18\x03 \x01(\x05\x12\x1c\n\x14upstream_server_addr\x18\x04 \x01(\t\x12\x10\n\x08gcs_path\x18\x05 \x01(\t\x12\x0f\n\x07task_id\x18\x06 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x07 \x01(\x05\x12\x0e\n\x06ticket\x18\x08 \x01(\x0c\x12$\n\x06\x61\x63tion\x18\t \x01(\x0e\x32\x14.TransferTask.Action\"\x1f\n\nSourceType\x12\x08\n\x04PEER\x10\x00\x12\x07\n\x03GCS\x10\x01\" \n\x06\x41\x63tion\x12\x0c\n\x08TRANSFER\x10\x00\x12\x08\n\x04LOOK\x10\x01\"\xbb\x02\n\x14TransferTaskComplete\x12\x16\n\x0eserver_address\x18\x01 \x01(\t\x12\x0e\n\x06job_id\x18\x02 \x01(\t\x12\x10\n\x08shard_id\x18\x03 \x01(\x05\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12.\n\x07outcome\x18\x05 \x01(\x0e\x32\x1d.TransferTaskComplete.Outcome\x12\x0f\n\x07message\x18\x06 \x01(\t\x12\x16\n\x0e\x62ytes_received\x18\x07 \x01(\x04\x12\x11\n\tserver_id\x18\x08 \x01(\t\"l\n\x07Outcome\x12\r\n\tSUCCEEDED\x10\x00\x12\x0f\n\x0bUNREACHABLE\x10\x01\x12\x0b\n\x07STALLED\x10\x02\x12\x0b\n\x07\x43ORRUPT\x10\x03\x12\x0b\n\x07REFUSED\x10\x04\x12\x0b\n\x07NO_ROOM\x10\x05\x12\r\n\tABANDONED\x10\x06\"\x98\x01\n\x10HeartbeatRequest\x12\x16\n\x0eserver_address\x18\x01 \x01(\t\x12\x11\n\tserver_id\x18\x02 \x01(\t\x12$\n\tdownloads\x18\x03 \x03(\x0b\x32\x11.TransferProgress\x12\"\n\x07uploads\x18\x04 \x03(\x0b\x32\x11.TransferProgress\x12\x0f\n\x07leaving\x18\x05 \x01(\x08\"2\n\x10TransferProgress\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\r\n\x05\x62ytes\x18\x02 \x01(\x04\"u\n\x11HeartbeatResponse\x12\x15\n\ractive_job_id\x18\x01 \x01(\t\x12\x19\n\x11\x63oordinator_epoch\x18\x02 \x01(\t\x12\x1a\n\x12\x63\x61ncelled_task_ids\x18\x03 \x03(\t\x12\x12\n\nticket_key\x18\x04 \x01(\x0c\"!\n\x0fManifestRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"=\n\x08Manifest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x61ta_set_id\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x32\xd3\x01\n\tScheduler\x12\'\n\x07getWork\x12\r.ServerStatus\x1a\r.TransferTask\x12=\n\x1creportTransferTaskCompletion\x12\x15.TransferTaskComplete\x1a\x06.Empty\x12\x32\n\theartbeat\x12\x11.HeartbeatRequest\x1a\x12.HeartbeatResponse\x12*\n\x0bgetManifest\x12\x10.ManifestRequest\x1a\t.Manifestb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%shoal/wire/_generated/scheduler.proto\"\x07\n\x05\x45mpty\"\xb6\x01\n\x0cServerStatus\x12\x16\n\x0eserver_address\x18\x01 \x01(\t\x12\x0e\n\x06job_id\x18\x02 \x01(\t\x12\x14\n\x0cshards_owned\x18\x03 \x01(\x0c\x12\x11\n\tserver_id\x18\x04 \x01(\t\x12\x17\n\x0finventory_epoch\x18\x05 \x01(\x04\x12\x0e\n\x06labels\x18\x06 \x03(\t\x12\x12\n\nfree_bytes\x18\x07 \x01(\x04\x12\x18\n\x10running_task_ids\x18\x08 \x03(\t\"\xaa\x02\n\x0cTransferTask\x12-\n\x0bsource_type\x18\x01 \x01(\x0e\x32\x18.TransferTask.SourceType\x12\x0e\n\x06job_id\x18\x02 \x01(\t\x12\x10\n\x08shard_id\x18\x03 \x01(\x05\x12\x1c\n\x14upstream_server_addr\x18\x04 \x01(\t\x12\x10\n\x08gcs_path\x18\x05 \x01(\t\x12\x0f\n\x07task_id\x18\x06 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x07 \x01(\x05\x12\x0e\n\x06ticket\x18\x08 \x01(\x0c\x12$\n\x06\x61\x63tion\x18\t \x01(\x0e\x32\x14.TransferTask.Action\"\x1f\n\nSourceType\x12\x08\n\x04PEER\x10\x00\x12\x07\n\x03GCS\x10\x01\" \n\x06\x41\x63tion\x12\x0c\n\x08TRANSFER\x10\x00\x12\x08\n\x04LOOK\x10\x01\"\xbb\x02\n\x14TransferTaskComplete\x12\x16\n\x0eserver_address\x18\x01 \x01(\t\x12\x0e\n\x06job_id\x18\x02 \x01(\t\x12\x10\n\x08shard_id\x18\x03 \x01(\x05\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12.\n\x07outcome\x18\x05 \x01(\x0e\x32\x1d.TransferTaskComplete.Outcome\x12\x0f\n\x07message\x18\x06 \x01(\t\x12\x16\n\x0e\x62ytes_received\x18\x07 \x01(\x04\x12\x11\n\tserver_id\x18\x08 \x01(\t\"l\n\x07Outcome\x12\r\n\tSUCCEEDED\x10\x00\x12\x0f\n\x0bUNREACHABLE\x10\x01\x12\x0b\n\x07STALLED\x10\x02\x12\x0b\n\x07\x43ORRUPT\x10\x03\x12\x0b\n\x07REFUSED\x10\x04\x12\x0b\n\x07NO_ROOM\x10\x05\x12\r\n\tABANDONED\x10\x06\"\xb7\x01\n\x10HeartbeatRequest\x12\x16\n\x0eserver_address\x18\x01 \x01(\t\x12\x11\n\tserver_id\x18\x02 \x01(\t\x12$\n\tdownloads\x18\x03 \x03(\x0b\x32\x11.TransferProgress\x12\"\n\x07uploads\x18\x04 \x03(\x0b\x32\x11.TransferProgress\x12\x0f\n\x07leaving\x18\x05 \x01(\x08\x12\x1d\n\x06status\x18\x06 \x01(\x0b\x32\r.ServerStatus\"r\n\x10TransferProgress\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\r\n\x05\x62ytes\x18\x02 \x01(\x04\x12\x0e\n\x06job_id\x18\x03 \x01(\t\x12\x10\n\x08shard_id\x18\x04 \x01(\x05\x12\x1c\n\x14upstream_server_addr\x18\x05 \x01(\t\"\x8a\x01\n\x11HeartbeatResponse\x12\x15\n\ractive_job_id\x18\x01 \x01(\t\x12\x19\n\x11\x63oordinator_epoch\x18\x02 \x01(\t\x12\x1a\n\x12\x63\x61ncelled_task_ids\x18\x03 \x03(\t\x12\x12\n\nticket_key\x18\x04 \x01(\x0c\x12\x13\n\x0btell_status\x18\x05 \x01(\x08\"!\n\x0fManifestRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"=\n\x08Manifest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x61ta_set_id\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x32\xd3\x01\n\tScheduler\x12\'\n\x07getWork\x12\r.ServerStatus\x1a\r.TransferTask\x12=\n\x1creportTransferTaskCompletion\x12\x15.TransferTaskComplete\x1a\x06.Empty\x12\x32\n\theartbeat\x12\x11.HeartbeatRequest\x1a\x12.HeartbeatResponse\x12*\n\x0bgetManifest\x12\x10.ManifestRequest\x1a\t.Manifestb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,27 +34,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EMPTY']._serialized_start=41
   _globals['_EMPTY']._serialized_end=48
   _globals['_SERVERSTATUS']._serialized_start=51
-  _globals['_SERVERSTATUS']._serialized_end=207
-  _globals['_TRANSFERTASK']._serialized_start=210
-  _globals['_TRANSFERTASK']._serialized_end=508
-  _globals['_TRANSFERTASK_SOURCETYPE']._serialized_start=443
-  _globals['_TRANSFERTASK_SOURCETYPE']._serialized_end=474
-  _globals['_TRANSFERTASK_ACTION']._serialized_start=476
-  _globals['_TRANSFERTASK_ACTION']._serialized_end=508
-  _globals['_TRANSFERTASKCOMPLETE']._serialized_start=511
-  _globals['_TRANSFERTASKCOMPLETE']._serialized_end=826
-  _globals['_TRANSFERTASKCOMPLETE_OUTCOME']._serialized_start=718
-  _globals['_TRANSFERTASKCOMPLETE_OUTCOME']._serialized_end=826
-  _globals['_HEARTBEATREQUEST']._serialized_start=829
-  _globals['_HEARTBEATREQUEST']._serialized_end=981
-  _globals['_TRANSFERPROGRESS']._serialized_start=983
-  _globals['_TRANSFERPROGRESS']._serialized_end=1033
-  _globals['_HEARTBEATRESPONSE']._serialized_start=1035
-  _globals['_HEARTBEATRESPONSE']._serialized_end=1152
-  _globals['_MANIFESTREQUEST']._serialized_start=1154
-  _globals['_MANIFESTREQUEST']._serialized_end=1187
-  _globals['_MANIFEST']._serialized_start=1189
-  _globals['_MANIFEST']._serialized_end=1250
-  _globals['_SCHEDULER']._serialized_start=1253
-  _globals['_SCHEDULER']._serialized_end=1464
+  _globals['_SERVERSTATUS']._serialized_end=233
+  _globals['_TRANSFERTASK']._serialized_start=236
+  _globals['_TRANSFERTASK']._serialized_end=534
+  _globals['_TRANSFERTASK_SOURCETYPE']._serialized_start=469
+  _globals['_TRANSFERTASK_SOURCETYPE']._serialized_end=500
+  _globals['_TRANSFERTASK_ACTION']._serialized_start=502
+  _globals['_TRANSFERTASK_ACTION']._serialized_end=534
+  _globals['_TRANSFERTASKCOMPLETE']._serialized_start=537
+  _globals['_TRANSFERTASKCOMPLETE']._serialized_end=852
+  _globals['_TRANSFERTASKCOMPLETE_OUTCOME']._serialized_start=744
+  _globals['_TRANSFERTASKCOMPLETE_OUTCOME']._serialized_end=852
+  _globals['_HEARTBEATREQUEST']._serialized_start=855
+  _globals['_HEARTBEATREQUEST']._serialized_end=1038
+  _globals['_TRANSFERPROGRESS']._serialized_start=1040
+  _globals['_TRANSFERPROGRESS']._serialized_end=1154
+  _globals['_HEARTBEATRESPONSE']._serialized_start=1157
+  _globals['_HEARTBEATRESPONSE']._serialized_end=1295
+  _globals['_MANIFESTREQUEST']._serialized_start=1297
+  _globals['_MANIFESTREQUEST']._serialized_end=1330
+  _globals['_MANIFEST']._serialized_start=1332
+  _globals['_MANIFEST']._serialized_end=1393
+  _globals['_SCHEDULER']._serialized_start=1396
+  _globals['_SCHEDULER']._serialized_end=1607
 # @@protoc_insertion_point(module_scope)

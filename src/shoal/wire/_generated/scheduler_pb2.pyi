@@ -12,7 +12,7 @@ class Empty(_message.Message):
     def __init__(self) -> None: ...
 
 class ServerStatus(_message.Message):
-    __slots__ = ("server_address", "job_id", "shards_owned", "server_id", "inventory_epoch", "labels", "free_bytes")
+    __slots__ = ("server_address", "job_id", "shards_owned", "server_id", "inventory_epoch", "labels", "free_bytes", "running_task_ids")
     SERVER_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     SHARDS_OWNED_FIELD_NUMBER: _ClassVar[int]
@@ -20,6 +20,7 @@ class ServerStatus(_message.Message):
     INVENTORY_EPOCH_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     FREE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
     server_address: str
     job_id: str
     shards_owned: bytes
@@ -27,7 +28,8 @@ class ServerStatus(_message.Message):
     inventory_epoch: int
     labels: _containers.RepeatedScalarFieldContainer[str]
     free_bytes: int
-    def __init__(self, server_address: _Optional[str] = ..., job_id: _Optional[str] = ..., shards_owned: _Optional[bytes] = ..., server_id: _Optional[str] = ..., inventory_epoch: _Optional[int] = ..., labels: _Optional[_Iterable[str]] = ..., free_bytes: _Optional[int] = ...) -> None: ...
+    running_task_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, server_address: _Optional[str] = ..., job_id: _Optional[str] = ..., shards_owned: _Optional[bytes] = ..., server_id: _Optional[str] = ..., inventory_epoch: _Optional[int] = ..., labels: _Optional[_Iterable[str]] = ..., free_bytes: _Optional[int] = ..., running_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TransferTask(_message.Message):
     __slots__ = ("source_type", "job_id", "shard_id", "upstream_server_addr", "gcs_path", "task_id", "attempt", "ticket", "action")
@@ -100,38 +102,48 @@ class TransferTaskComplete(_message.Message):
     def __init__(self, server_address: _Optional[str] = ..., job_id: _Optional[str] = ..., shard_id: _Optional[int] = ..., task_id: _Optional[str] = ..., outcome: _Optional[_Union[TransferTaskComplete.Outcome, str]] = ..., message: _Optional[str] = ..., bytes_received: _Optional[int] = ..., server_id: _Optional[str] = ...) -> None: ...
 
 class HeartbeatRequest(_message.Message):
-    __slots__ = ("server_address", "server_id", "downloads", "uploads", "leaving")
+    __slots__ = ("server_address", "server_id", "downloads", "uploads", "leaving", "status")
     SERVER_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     SERVER_ID_FIELD_NUMBER: _ClassVar[int]
     DOWNLOADS_FIELD_NUMBER: _ClassVar[int]
     UPLOADS_FIELD_NUMBER: _ClassVar[int]
     LEAVING_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
     server_address: str
     server_id: str
     downloads: _containers.RepeatedCompositeFieldContainer[TransferProgress]
     uploads: _containers.RepeatedCompositeFieldContainer[TransferProgress]
     leaving: bool
-    def __init__(self, server_address: _Optional[str] = ..., server_id: _Optional[str] = ..., downloads: _Optional[_Iterable[_Union[TransferProgress, _Mapping]]] = ..., uploads: _Optional[_Iterable[_Union[TransferProgress, _Mapping]]] = ..., leaving: _Optional[bool] = ...) -> None: ...
+    status: ServerStatus
+    def __init__(self, server_address: _Optional[str] = ..., server_id: _Optional[str] = ..., downloads: _Optional[_Iterable[_Union[TransferProgress, _Mapping]]] = ..., uploads: _Optional[_Iterable[_Union[TransferProgress, _Mapping]]] = ..., leaving: _Optional[bool] = ..., status: _Optional[_Union[ServerStatus, _Mapping]] = ...) -> None: ...
 
 class TransferProgress(_message.Message):
-    __slots__ = ("task_id", "bytes")
+    __slots__ = ("task_id", "bytes", "job_id", "shard_id", "upstream_server_addr")
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    SHARD_ID_FIELD_NUMBER: _ClassVar[int]
+    UPSTREAM_SERVER_ADDR_FIELD_NUMBER: _ClassVar[int]
     task_id: str
     bytes: int
-    def __init__(self, task_id: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
+    job_id: str
+    shard_id: int
+    upstream_server_addr: str
+    def __init__(self, task_id: _Optional[str] = ..., bytes: _Optional[int] = ..., job_id: _Optional[str] = ..., shard_id: _Optional[int] = ..., upstream_server_addr: _Optional[str] = ...) -> None: ...
 
 class HeartbeatResponse(_message.Message):
-    __slots__ = ("active_job_id", "coordinator_epoch", "cancelled_task_ids", "ticket_key")
+    __slots__ = ("active_job_id", "coordinator_epoch", "cancelled_task_ids", "ticket_key", "tell_status")
     ACTIVE_JOB_ID_FIELD_NUMBER: _ClassVar[int]
     COORDINATOR_EPOCH_FIELD_NUMBER: _ClassVar[int]
     CANCELLED_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
     TICKET_KEY_FIELD_NUMBER: _ClassVar[int]
+    TELL_STATUS_FIELD_NUMBER: _ClassVar[int]
     active_job_id: str
     coordinator_epoch: str
     cancelled_task_ids: _containers.RepeatedScalarFieldContainer[str]
     ticket_key: bytes
-    def __init__(self, active_job_id: _Optional[str] = ..., coordinator_epoch: _Optional[str] = ..., cancelled_task_ids: _Optional[_Iterable[str]] = ..., ticket_key: _Optional[bytes] = ...) -> None: ...
+    tell_status: bool
+    def __init__(self, active_job_id: _Optional[str] = ..., coordinator_epoch: _Optional[str] = ..., cancelled_task_ids: _Optional[_Iterable[str]] = ..., ticket_key: _Optional[bytes] = ..., tell_status: _Optional[bool] = ...) -> None: ...
 
 class ManifestRequest(_message.Message):
     __slots__ = ("job_id",)
