@@ -18,6 +18,15 @@ from shoal.runtime.errors import Unauthenticated, Unavailable
 from shoal.runtime.settings import Settings
 from shoal.wire.beacon import BeaconToken
 from shoal.wire.ended_jobs import DeadLetterPage, Purged
+from shoal.wire.events import (
+    AddedWebhook,
+    Counted,
+    Emitted,
+    EventDeadLetterPage,
+    EventPage,
+    SinkPage,
+    SinkView,
+)
 from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, StartedJobs, TaskPage, TaskView
 from shoal.wire.nodes import ChangeNode, ClaimNode, NodePage, NodeView, SetAccess
 from shoal.wire.types import JobTypePage, TaskTypes, TaskTypeView
@@ -108,6 +117,39 @@ class Client:
         answer = self._send("DELETE", f"/api/nodes/{node_id}")
         if not answer.is_success:
             raise refusal(answer.status_code, answer.content)
+
+    def list_events(self, filters: dict[str, Any]) -> EventPage:
+        given = {name: value for name, value in filters.items() if value is not None}
+        return self._call("GET", "/api/events", EventPage, params=given)
+
+    def emit_event(self, request: dict[str, Any]) -> Emitted:
+        return self._call("POST", "/api/events", Emitted, json=request)
+
+    def add_webhook(self, request: dict[str, Any]) -> AddedWebhook:
+        return self._call("POST", "/api/events/webhooks", AddedWebhook, json=request)
+
+    def list_sinks(self) -> SinkPage:
+        return self._call("GET", "/api/events/sinks", SinkPage)
+
+    def steer_sink(self, name: str, verb: Literal["pause", "resume"], body: dict[str, Any]) -> SinkView:
+        return self._call("POST", f"/api/events/sinks/{quote(name, safe='')}/{verb}", SinkView, json=body)
+
+    def remove_sink(self, name: str) -> None:
+        answer = self._send("DELETE", f"/api/events/sinks/{quote(name, safe='')}")
+        if not answer.is_success:
+            raise refusal(answer.status_code, answer.content)
+
+    def tell_again(
+        self,
+        name: str,
+        what: Literal["replay", "dead-letters/replay", "dead-letters/forget"],
+        body: dict[str, Any],
+    ) -> Counted:
+        return self._call("POST", f"/api/events/sinks/{quote(name, safe='')}/{what}", Counted, json=body)
+
+    def list_event_dead_letters(self, filters: dict[str, Any]) -> EventDeadLetterPage:
+        given = {name: value for name, value in filters.items() if value is not None}
+        return self._call("GET", "/api/events/dead-letters", EventDeadLetterPage, params=given)
 
     def issue_beacon_token(self) -> BeaconToken:
         return self._call("POST", "/api/token", BeaconToken)

@@ -13,6 +13,7 @@ from shoal.cli import (
     config,
     database,
     ended_jobs,
+    events,
     job,
     key,
     local,
@@ -39,6 +40,7 @@ app.add_typer(worker.app, name="worker")
 app.add_typer(mesh.app, name="mesh")
 app.add_typer(node.app, name="node")
 app.command("sentinel")(sentinel.sentinel)
+app.add_typer(events.app, name="events")
 app.add_typer(key.app, name="key")
 app.add_typer(database.app, name="db")
 app.add_typer(beacon.app, name="beacon")

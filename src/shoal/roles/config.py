@@ -12,6 +12,7 @@ from shoal.access.settings import AccessSettings
 from shoal.api.settings import ApiSettings
 from shoal.beacon.settings import BeaconSettings
 from shoal.brain.settings import BrainSettings
+from shoal.events.settings import EventSettings
 from shoal.fleet.settings import FleetSettings
 from shoal.jobs.settings import RetentionSettings
 from shoal.ledger.settings import LedgerSettings
@@ -63,6 +64,7 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     ApiSettings,
     RetentionSettings,
     ScheduleSettings,
+    EventSettings,
     WorkerSettings,
     ScaleSettings,
     NodeSettings,

@@ -28,6 +28,7 @@ from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.beacon import beacon_side
 from shoal.roles.config import RoleSettings
+from shoal.roles.events import event_side
 from shoal.roles.fleet import fleet_side
 from shoal.roles.schedules import schedule_parts
 from shoal.roles.schema import Schema
@@ -61,6 +62,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         registry=registry,
         clock=clock,
     )
+    events = event_side(settings, ledger=ledger, listener=listener, registry=registry)
     measures = QueueMeasures(ledger)
     registry.register(measures)
 
@@ -77,7 +79,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         access=access,
         settings=settings[ApiSettings],
         registry=registry,
-        before_metrics=[measures.refresh, *fleet.before_metrics],
+        before_metrics=[measures.refresh, *fleet.before_metrics, *events.before_metrics],
         checks={"supabase": ledger.check, "redis": brain.check, "vault": vault.check, **beacon.checks},
         read_metrics=read_metrics,
         vault=vault,
@@ -90,6 +92,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
             task_types_router(TaskTypeControl(ledger), operators=settings[AccessSettings].operator_ids),
             *beacon.handlers,
             *fleet.handlers,
+            *events.handlers,
         ],
         open_handlers=[*beacon.open_handlers, *fleet.open_handlers],
     )
@@ -102,7 +105,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
     chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
     schedules = schedule_parts(settings, ledger=ledger, listener=listener, registry=registry)
-    parts = [*chores, *schedules, *beacon.parts, *fleet.parts]
+    parts = [*chores, *schedules, *events.parts, *beacon.parts, *fleet.parts]
     return [schema, ledger, listener, brain, *parts, server], server
 
 

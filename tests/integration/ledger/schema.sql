@@ -142,7 +142,7 @@ BEGIN
     PERFORM shoal.refuse('SH409', 'too_many_webhooks', 'There are 20 webhooks already.', 'Remove one of them.');
   END IF;
   name := 'webhook-' || left(replace(gen_random_uuid()::text, '-', ''), 12);
-  secret := 'whsec_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+  secret := 'whsec_' || encode(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), 'base64');
   PERFORM shoal.add_sink(name, 'webhook', p_patterns, v_user, jsonb_build_object('url', p_url), secret);
 END
 $_$;
@@ -1602,8 +1602,9 @@ BEGIN
      SET position = greatest(k.position, p_position - (NOT v_dead)::int),
          attempts = CASE WHEN v_dead THEN 0 ELSE v_cursor.attempts END,
          failing_since = CASE WHEN NOT v_dead THEN v_cursor.failing_since END,
-         retry_at = CASE WHEN NOT v_dead THEN clock_timestamp() + least(
-           shoal.backoff(1, greatest(v_cursor.attempts, 1), random()), interval '5 minutes') END,
+         retry_at = CASE WHEN NOT v_dead THEN clock_timestamp() + CASE p_kind
+           WHEN 'away' THEN least(interval '0.5 s' + (clock_timestamp() - v_cursor.failing_since) / 2, interval '1 minute')
+           ELSE least(shoal.backoff(1, v_cursor.attempts, random()), interval '5 minutes') END END,
          last_error = CASE WHEN NOT v_dead THEN left(p_error, 4000) END,
          moved_at = CASE WHEN k.position < p_position - 1 OR v_dead THEN clock_timestamp() ELSE k.moved_at END,
          holder = NULL, held_until = NULL
@@ -2844,8 +2845,9 @@ BEGIN
         PERFORM shoal.start_job_of_event(v_rows.event_id);
       END IF;
     EXCEPTION WHEN OTHERS THEN
-      -- The other transaction won, no room, not now, the server ends, its disk: not the fault of the event.
-      IF left(SQLSTATE, 2) IN ('08', '25', '40', '53', '55', '57', '58') THEN
+      -- The other transaction won, something of ours is missing, no room, not now, the server ends, its disk:
+      -- not the fault of the event.
+      IF left(SQLSTATE, 2) IN ('08', '25', '40', '42', '53', '55', '57', '58', 'XX') THEN
         RAISE;
       END IF;
       GET STACKED DIAGNOSTICS v_error = MESSAGE_TEXT;

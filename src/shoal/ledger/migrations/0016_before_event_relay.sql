@@ -208,8 +208,9 @@ BEGIN
      SET position = greatest(k.position, p_position - (NOT v_dead)::int),
          attempts = CASE WHEN v_dead THEN 0 ELSE v_cursor.attempts END,
          failing_since = CASE WHEN NOT v_dead THEN v_cursor.failing_since END,
-         retry_at = CASE WHEN NOT v_dead THEN clock_timestamp() + least(
-           shoal.backoff(1, greatest(v_cursor.attempts, 1), random()), interval '5 minutes') END,
+         retry_at = CASE WHEN NOT v_dead THEN clock_timestamp() + CASE p_kind
+           WHEN 'away' THEN least(interval '0.5 s' + (clock_timestamp() - v_cursor.failing_since) / 2, interval '1 minute')
+           ELSE least(shoal.backoff(1, v_cursor.attempts, random()), interval '5 minutes') END END,
          last_error = CASE WHEN NOT v_dead THEN left(p_error, 4000) END,
          moved_at = CASE WHEN k.position < p_position - 1 OR v_dead THEN clock_timestamp() ELSE k.moved_at END,
          holder = NULL, held_until = NULL

@@ -20,7 +20,7 @@ BEGIN
     PERFORM shoal.refuse('SH409', 'too_many_webhooks', 'There are 20 webhooks already.', 'Remove one of them.');
   END IF;
   name := 'webhook-' || left(replace(gen_random_uuid()::text, '-', ''), 12);
-  secret := 'whsec_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+  secret := 'whsec_' || encode(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), 'base64');
   PERFORM shoal.add_sink(name, 'webhook', p_patterns, v_user, jsonb_build_object('url', p_url), secret);
 END
 $$;
@@ -181,8 +181,9 @@ BEGIN
         PERFORM shoal.start_job_of_event(v_rows.event_id);
       END IF;
     EXCEPTION WHEN OTHERS THEN
-      -- The other transaction won, no room, not now, the server ends, its disk: not the fault of the event.
-      IF left(SQLSTATE, 2) IN ('08', '25', '40', '53', '55', '57', '58') THEN
+      -- The other transaction won, something of ours is missing, no room, not now, the server ends, its disk:
+      -- not the fault of the event.
+      IF left(SQLSTATE, 2) IN ('08', '25', '40', '42', '53', '55', '57', '58', 'XX') THEN
         RAISE;
       END IF;
       GET STACKED DIAGNOSTICS v_error = MESSAGE_TEXT;
