@@ -10,6 +10,7 @@ import msgspec
 import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
+from redis.exceptions import RedisError
 
 from shoal.runtime.errors import (
     Conflict,
@@ -90,6 +91,9 @@ def to_problem(error: Exception, *, status: int | None = None) -> tuple[Problem,
         error = Unavailable(
             "database_unreachable", "The database does not answer.", hint="Try again in a moment."
         )
+    if isinstance(error, RedisError):
+        log.warning("brain gone during a request", error=str(error) or repr(error))
+        error = Unavailable("redis_unreachable", "The brain does not answer.", hint="Try again in a moment.")
     if isinstance(error, ShoalError):
         known = status or _status_of(error)
         return _problem(known, error.code, error.message, error.hint), _headers_for(error)

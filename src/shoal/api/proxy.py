@@ -72,23 +72,23 @@ def proxy_router(gate: Gate, tokens: ConnectionTokens, secret: str) -> Router:
 
     @post("/connect", summary="Decide whether a client that shows Centrifugo no token may connect", **ANSWERS)
     async def ask_connect(data: JSONBody[ProxyConnect]) -> ProxyAnswer:
-        return await _answer(desk.connect(data))
+        return await answered(desk.connect(data))
 
     @post("/refresh", summary="Decide whether a client may stay", **ANSWERS)
     async def ask_refresh(data: JSONBody[ProxyRefresh]) -> ProxyAnswer:
-        return await _answer(desk.refresh(data))
+        return await answered(desk.refresh(data))
 
     @post("/subscribe", summary="Decide whether a client may hear a channel", **ANSWERS)
     async def ask_subscribe(data: JSONBody[ProxyChannel]) -> ProxyAnswer:
-        return await _answer(desk.subscribe(data))
+        return await answered(desk.subscribe(data))
 
     @post("/publish", summary="Take what a client publishes", **ANSWERS)
     async def ask_publish(data: JSONBody[ProxyChannel]) -> ProxyAnswer:
-        return await _answer(desk.publish(data))
+        return await answered(desk.publish(data))
 
     @post("/rpc", summary="Answer a call of a client", **ANSWERS)
     async def ask_rpc(data: JSONBody[ProxyCall]) -> ProxyAnswer:
-        return await _answer(desk.call(data))
+        return await answered(desk.call(data))
 
     return Router(
         "/proxy",
@@ -99,7 +99,7 @@ def proxy_router(gate: Gate, tokens: ConnectionTokens, secret: str) -> Router:
     )
 
 
-async def _answer(decision: Awaitable[Result]) -> ProxyAnswer:
+async def answered(decision: Awaitable[Result]) -> ProxyAnswer:
     try:
         return ProxyAnswer(result=dict(await decision))
     except Refused as refused:

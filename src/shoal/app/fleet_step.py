@@ -53,6 +53,8 @@ def fleet_task(
                 "has a config that is too large for the graph",
                 "Store it with PUT /api/configs; give its hash.",
             )
+    if replication or tolerance:
+        raise _wrong("asks for verification, which does not exist yet", "Leave replication out.")
     written = {
         "engine": engine.identity,
         "iterations": iterations,

@@ -94,6 +94,7 @@ class Aggregation:
             return
         await self._pushes.dropped(await self._brain.drop_plan(task, facts.token))
         self._measures.aggregated.inc()
+        self._measures.job_took(facts.age_s)
         log.info("plan finished", task=task, job=facts.job, verdict=verdict)
 
     async def _complete(self, facts: PlanFacts, full: Full) -> str:
@@ -120,7 +121,7 @@ class Aggregation:
                     connection,
                     task_id=UUID(facts.task),
                     claim_token=UUID(facts.token),
-                    error=error,
+                    error=error.replace("\0", ""),
                     permanent=True,
                 )
             )

@@ -42,6 +42,7 @@ FIRST_LOOK_S = 5.0
 LONGEST_LOOK_S = 30.0
 LEASE_TTL = timedelta(seconds=10)
 UNCLAIMED_S = 30 * 24 * 3600.0
+UNUSED_CONFIG_S = 90 * 24 * 3600.0
 CHANGED_WITHIN_S = 60.0
 
 
@@ -158,7 +159,7 @@ class FleetSweeper(Part):
             ("changed nodes", 5.0, self._apply_changed_nodes),
             ("revoked nodes", 5.0, self._reconciler.revoke_again),
             ("seen nodes", 20.0, self._note_seen),
-            ("unclaimed nodes", 3600.0, self._delete_unclaimed),
+            ("old rows", 3600.0, self._delete_old),
         )
 
     def _is_due(self, name: str, every_s: float) -> bool:
@@ -173,6 +174,10 @@ class FleetSweeper(Part):
         if reclaimed:
             self._measures.reclaimed.inc(sum(reclaimed.values()))
             log.warning("nodes fell silent", nodes=len(reclaimed), chunks=sum(reclaimed.values()))
+            async with self._ledger.connection() as connection:
+                await sql.tell_node_events.run(
+                    connection, node_ids=[UUID(node) for node in reclaimed], type="node.left"
+                )
 
     async def _spread(self) -> None:
         """What waits goes to nodes with room, and what one node holds at the end to one more."""
@@ -217,6 +222,7 @@ class FleetSweeper(Part):
                     seen_at=[datetime.fromtimestamp(at / 1000, UTC) for at in heard.values()],
                 )
 
-    async def _delete_unclaimed(self) -> None:
+    async def _delete_old(self) -> None:
         async with self._ledger.connection() as connection:
             await sql.delete_unclaimed_nodes.value(connection, older_s=UNCLAIMED_S, at_most=1000)
+            await sql.delete_old_configs.value(connection, older_s=UNUSED_CONFIG_S, at_most=1000)

@@ -50,6 +50,12 @@ class Configs:
             found = await sql.store_config.value(connection, body=text.decode())
         return str(found), len(text)
 
+    async def require(self, config_hash: str) -> None:
+        """A task names it: it is there, and stays."""
+        async with self._ledger.connection() as connection:
+            if await sql.use_config.value(connection, hash=config_hash) is None:
+                raise _unknown(config_hash)
+
     async def read(self, config_hash: str) -> bytes:
         """The text; from the brain, or else from the ledger."""
         key = f"config:{config_hash}"
@@ -59,11 +65,17 @@ class Configs:
         async with self._ledger.connection() as connection:
             text = await sql.read_config.value(connection, hash=config_hash)
         if text is None:
-            raise NotFound("config_not_found", f"There is no config {config_hash}.")
+            raise _unknown(config_hash)
         body = str(text).encode()
         with suppress(RedisError):
             await self._client.set(key, body, ex=KEPT_S)
         return body
+
+
+def _unknown(config_hash: str) -> NotFound:
+    return NotFound(
+        "config_not_found", f"There is no config {config_hash}.", hint="PUT /api/configs stores one."
+    )
 
 
 def _hash(text: bytes) -> str:

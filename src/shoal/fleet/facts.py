@@ -70,6 +70,8 @@ class PlanFacts(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     reducer: Reducer
     bounds: Bounds
+    age_s: float = 0.0
+    """How long ago it was claimed, when this was read."""
 
     @property
     def total(self) -> int:
@@ -92,6 +94,7 @@ class FleetClaim(msgspec.Struct, frozen=True, kw_only=True):
     job: UUID
     owner: UUID
     order: int
+    age_s: float
     needs: Mapping[str, Any]
     task: FleetTask
 
@@ -129,6 +132,7 @@ class FleetClaim(msgspec.Struct, frozen=True, kw_only=True):
             size=min(self.task.size, self.task.iterations),
             reducer=self.task.reducer,
             bounds=Bounds(self.task.least, self.task.most),
+            age_s=self.age_s,
         )
 
 
@@ -138,12 +142,15 @@ def read_claim(row: Row) -> FleetClaim:
         task = msgspec.convert(row["input"], FleetTask)
     except msgspec.ValidationError as error:
         raise Invalid("invalid_fleet_task", f"The fleet cannot run this task: {error}.") from error
+    if task.replication:
+        raise Invalid("invalid_fleet_task", "The fleet cannot run this task: it cannot verify results yet.")
     return FleetClaim(
         id=row["id"],
         token=row["claim_token"],
         job=row["job_id"],
         owner=row["user_id"],
         order=row["order_key"],
+        age_s=row["age_s"],
         needs=row["needs"] or {},
         task=task,
     )

@@ -49,6 +49,7 @@ class Grants:
         node = await self._directory.facts(node_id)
         if node is None or node.is_revoked:
             await self._brain.revoke_node(node_id)
+            await self._pushes.cut(node_id)
             return None
         answer = await self._brain.admit_node(node.rights, present=False)
         if isinstance(answer, str):

@@ -34,7 +34,6 @@ class Heartbeats:
         self._directory = directory
         self._stall_ms = round(stall_s * 1000)
         self._arrivals: Batches[str, list[Assignment]] = Batches(self._fill, limit=NODES_PER_CALL)
-        self.joined = 0
 
     async def heartbeat(self, node_id: str, said: Heartbeat) -> HeartbeatReply | Refusal:
         node = await self._directory.facts(node_id)
@@ -45,16 +44,17 @@ class Heartbeats:
         described = await self._describe(node, said)
         parallel = node.parallel(said.max_parallel)
         depth = rules.depth_of(parallel, said.chunk_s) if parallel else 0
-        pulse = None if described is not node else await self._pulse(node_id, depth, said)
+        pulse = await self._pulse(node_id, depth, said)
+        is_new = pulse is None
         lost: tuple[str, ...] = ()
-        if pulse is None:
-            # It is new here, was forgotten, or has other engines than before.
+        if is_new or described is not node:
             rights = msgspec.structs.replace(described.rights, depth=max(depth, 1))
             admitted = await self._brain.admit_node(rights)
             if isinstance(admitted, str):
                 return "REVOKED"
             lost = tuple(admitted[1])
-            self.joined += 1
+            if is_new:
+                await self._tell_that_it_joined(node_id)
             pulse = await self._pulse(node_id, depth, said)
         if pulse is None:  # revoked in between
             return "REVOKED"
@@ -78,6 +78,10 @@ class Heartbeats:
         for one in await self._brain.assign_chunk(sorted(given), most=MOST_PER_CALL):
             given[one.node].append(one)
         return [given[node] for node in nodes]
+
+    async def _tell_that_it_joined(self, node_id: str) -> None:
+        async with self._ledger.connection() as connection:
+            await sql.tell_node_events.run(connection, node_ids=[UUID(node_id)], type="node.joined")
 
     async def _pulse(self, node_id: str, depth: int, said: Heartbeat) -> Pulse | None:
         # What has not begun waits for what moves, and does not stand still itself.

@@ -70,7 +70,7 @@ class Opening:
         if config_hash is None:
             config_hash, _ = await self._configs.store(claim.config)
         else:
-            await self._configs.read(config_hash)
+            await self._configs.require(config_hash)
         plan = claim.plan(config_hash)
         is_shared = claim.task.audience != "own"
         guilds = sorted(await self._guilds.guilds_of(plan.owner)) if is_shared else []

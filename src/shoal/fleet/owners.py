@@ -7,8 +7,6 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from shoal.beacon.model import DisconnectCode
-from shoal.beacon.ports import Beacon
 from shoal.brain.limits import RateLimit, admit
 from shoal.fleet.directory import NodeDirectory
 from shoal.fleet.grants import Grants
@@ -36,14 +34,12 @@ class NodeDesk:
         *,
         directory: NodeDirectory,
         grants: Grants,
-        beacon: Beacon,
     ) -> None:
         self._ledger = ledger
         self._client = client
         self._looks = looks
         self._directory = directory
         self._grants = grants
-        self._beacon = beacon
 
     async def list_nodes(self, claims: Claims, *, after: UUID | None, page_size: int) -> NodePage:
         async with self._ledger.acting_as(claims) as connection:
@@ -99,7 +95,6 @@ class NodeDesk:
         async with self._ledger.acting_as(claims) as connection:
             await sql.revoke_node.run(connection, node_id=node_id)
         await self._apply(node_id)
-        await self._beacon.disconnect(str(node_id), DisconnectCode.AUTHENTICATION_FAILED, "revoked")
         log.info("node revoked", node=str(node_id))
 
     async def _apply(self, node_id: UUID) -> None:

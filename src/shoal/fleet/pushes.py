@@ -8,12 +8,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
+import structlog
 
+from shoal.beacon.model import DisconnectCode
 from shoal.beacon.ports import Beacon
 from shoal.fleet.facts import NodeFacts
 from shoal.fleet.model import Assignment
 from shoal.runtime.clock import Clock
+from shoal.runtime.errors import Unavailable
 from shoal.wire.fleet import ChunkAssigned, ChunksDropped, HeldChunk, NodePush, Ping
+
+log = structlog.get_logger(__name__)
 
 
 class Pushes:
@@ -42,6 +47,13 @@ class Pushes:
     async def ping(self, nodes: Sequence[str]) -> None:
         now = int(self._clock.now().timestamp() * 1000)
         await self._send([(node, Ping(timestamp=now)) for node in nodes])
+
+    async def cut(self, node: str) -> None:
+        """It was revoked. Where the beacon cannot be reached, the node is refused with its next call."""
+        try:
+            await self._beacon.disconnect(node, DisconnectCode.AUTHENTICATION_FAILED, "revoked")
+        except Unavailable as error:
+            log.warning("a revoked node was not cut", node=node, error=error.message)
 
     async def _send(self, messages: Sequence[tuple[str, NodePush]]) -> None:
         if messages:

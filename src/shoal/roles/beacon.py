@@ -1,6 +1,6 @@
 """The beacon of a sentinel, by its settings; and what its Centrifugo is to be told."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -8,12 +8,13 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from litestar.types import ControllerRouterHandler
+from litestar.types import ASGIApp, ControllerRouterHandler
 from prometheus_client import CollectorRegistry
 
 from shoal.access.service import Access
 from shoal.api.beacon import token_handler
-from shoal.api.proxy import proxy_router
+from shoal.api.hot_proxy import HotProxy
+from shoal.api.proxy import ProxyDesk, proxy_router
 from shoal.api.server import OpenSocket
 from shoal.api.settings import ApiSettings
 from shoal.beacon.centrifugo import Centrifugo, require_complete
@@ -55,6 +56,7 @@ class BeaconSide:
     handlers: list[ControllerRouterHandler] = field(default_factory=list)
     open_handlers: list[ControllerRouterHandler] = field(default_factory=list)
     open_socket: OpenSocket | None = None
+    in_front: Callable[[ASGIApp], ASGIApp] = lambda app: app
     beacon: Beacon | None = None
     gate: Gate | None = None
     tokens: ConnectionTokens | None = None
@@ -90,6 +92,8 @@ def beacon_side(
         side.checks["centrifugo"] = centrifugo.check
         side.parts += [centrifugo, tell(centrifugo, lease=lease)]
         side.open_handlers.append(proxy_router(gate, tokens, own.centrifugo_proxy_secret))
+        desk = ProxyDesk(gate, tokens)
+        side.in_front = partial(HotProxy, desk=desk, secret=own.centrifugo_proxy_secret)
     else:
         hub = Hub(gate, tokens, clock)
         registry.register(HubMeasures(hub))

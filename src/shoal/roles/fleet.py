@@ -122,7 +122,7 @@ def fleet_side(
         tokens=beacon.tokens,
         limit=ConnectionLimit(brain.client, per_minute=own.node_connections_per_minute),
     )
-    nodes = NodeDesk(ledger, brain.client, looks, directory=directory, grants=grants, beacon=beacon.beacon)
+    nodes = NodeDesk(ledger, brain.client, looks, directory=directory, grants=grants)
     return FleetSide(
         parts=[door, FleetClaimer(opening, listener.subscribe("shoal_tasks")), sweeper],
         handlers=[nodes_router(nodes), configs_handler(configs)],

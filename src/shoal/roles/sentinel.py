@@ -97,7 +97,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         open_handlers=[*beacon.open_handlers, *fleet.open_handlers],
     )
     server = HttpServer(
-        app,
+        beacon.in_front(app),
         settings[ApiSettings],
         drain_s=settings[RoleSettings].grace_period_s / 2,
         open_socket=beacon.open_socket,

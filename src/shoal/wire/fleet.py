@@ -59,7 +59,7 @@ EngineIdentity = Annotated[
     str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_.-]{0,62}@[0-9A-Za-z][0-9A-Za-z._+-]{0,31}$")
 ]
 Parallel = Annotated[int, msgspec.Meta(ge=0, le=1024)]
-Name = Annotated[str, msgspec.Meta(max_length=100)]
+Name = Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 Verdict = Literal["OK", "ALREADY_COMPLETED", "WRONG_NODE", "NOT_FOUND", "UNKNOWN_NODE", "INVALID"]
 

@@ -207,6 +207,7 @@ BEGIN
          max_parallel = CASE WHEN p_changes ? 'max_parallel' THEN (p_changes ->> 'max_parallel')::int ELSE n.max_parallel END,
          paused = coalesce((p_changes ->> 'paused')::boolean, n.paused), changed_at = clock_timestamp()
    WHERE n.id = p_node_id;
+  PERFORM shoal.node_event(p_node_id, 'node.changed');
 END
 $$;
 
@@ -229,6 +230,7 @@ BEGIN
     PERFORM shoal.refuse('SH404', 'claim_code_unknown', 'No node that can be claimed has this code.',
       'A node shows its code when it starts; a code works once.');
   END IF;
+  PERFORM shoal.node_event(v_node, 'node.claimed');
   RETURN v_node;
 END
 $$;
@@ -690,6 +692,7 @@ CREATE FUNCTION public.revoke_node(p_node_id uuid) RETURNS void
 BEGIN
   PERFORM shoal.lock_own_node(p_node_id);
   UPDATE public.nodes n SET revoked_at = clock_timestamp(), changed_at = clock_timestamp() WHERE n.id = p_node_id;
+  PERFORM shoal.node_event(p_node_id, 'node.revoked');
 END
 $$;
 
@@ -735,6 +738,7 @@ BEGIN
   SELECT DISTINCT p_node_id, a.access_type, coalesce(a.target_id, '')
     FROM jsonb_to_recordset(p_access) AS a(access_type text, target_id text);
   UPDATE public.nodes n SET changed_at = clock_timestamp() WHERE n.id = p_node_id;
+  PERFORM shoal.node_event(p_node_id, 'node.access_changed');
 END
 $$;
 
@@ -749,7 +753,8 @@ BEGIN
     PERFORM shoal.refuse('SH413', 'config_too_large',
       format('The config has %s bytes; 524288 are allowed.', octet_length(p_body)), 'Keep large data in an artifact.');
   END IF;
-  INSERT INTO public.configs (hash, body, created_by) VALUES (v_hash, p_body, auth.uid()) ON CONFLICT DO NOTHING;
+  INSERT INTO public.configs (hash, body, created_by) VALUES (v_hash, p_body, auth.uid())
+  ON CONFLICT (hash) DO UPDATE SET used_at = clock_timestamp();
   RETURN v_hash;
 END
 $$;
@@ -1000,13 +1005,15 @@ CREATE FUNCTION shoal.claim_fleet_tasks(p_max_tasks integer) RETURNS SETOF uuid
 BEGIN
   PERFORM shoal.promote_due_tasks();
   RETURN QUERY
+    WITH ready AS MATERIALIZED (
+      SELECT r.id FROM public.job_tasks r
+       WHERE r.executor = 'fleet' AND r.status = 'pending' AND r.waiting_on = 0 AND NOT r.delayed
+       ORDER BY r.order_key, r.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
+    )
     UPDATE public.job_tasks t
        SET status = 'claimed', worker_id = 'fleet', claim_token = gen_random_uuid(),
            claimed_at = clock_timestamp(), attempts = t.attempts + 1
-      FROM (SELECT r.id FROM public.job_tasks r
-             WHERE r.executor = 'fleet' AND r.status = 'pending' AND r.waiting_on = 0 AND NOT r.delayed
-             ORDER BY r.order_key, r.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED) ready
-     WHERE t.id = ready.id
+      FROM ready WHERE t.id = ready.id
     RETURNING t.id;
 END
 $$;
@@ -2217,6 +2224,15 @@ CREATE FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority intege
     FROM (SELECT shoal.microseconds(clock_timestamp()) AS now_us) n
 $$;
 
+CREATE FUNCTION shoal.node_event(p_node_id uuid, p_type text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  SELECT shoal.append_events('node', ARRAY[n.id::text], ARRAY[p_type],
+                             ARRAY[jsonb_build_object('node_id', n.id, 'name', n.name)], ARRAY[n.user_id])
+    FROM public.nodes n WHERE n.id = p_node_id
+$$;
+
 CREATE FUNCTION shoal.order_outbox(p_at_most integer DEFAULT 2000) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3108,6 +3124,7 @@ CREATE TABLE public.configs (
     body text NOT NULL,
     created_by uuid,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    used_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT config_is_named_by_its_text CHECK ((hash = encode(sha256(convert_to(body, 'UTF8'::name)), 'hex'::text))),
     CONSTRAINT configs_body_check CHECK ((octet_length(body) <= 524288))
 );
@@ -3526,6 +3543,8 @@ ALTER TABLE ONLY shoal.vault_quota
     ADD CONSTRAINT vault_quota_pkey PRIMARY KEY (is_only);
 
 CREATE UNIQUE INDEX access_keys_live_name ON public.access_keys USING btree (name) WHERE ((revoked_at IS NULL) AND (expires_at IS NULL));
+
+CREATE INDEX configs_by_use ON public.configs USING btree (used_at);
 
 CREATE INDEX dead_letters_of_event ON public.event_dead_letter_t USING btree (event_id);
 
@@ -4158,6 +4177,9 @@ GRANT ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.next_due_s(p_task_types text[]) TO shoal_worker;
 
 REVOKE ALL ON FUNCTION shoal.next_turn(p_job_id uuid, p_user_id uuid, p_priority integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.node_event(p_node_id uuid, p_type text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.node_event(p_node_id uuid, p_type text) TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.order_outbox(p_at_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.order_outbox(p_at_most integer) TO service_role;

@@ -4,7 +4,7 @@
 -- nodes_permissions it serves its owner alone.
 --
 -- A config is named by the hash of its text and never changes: whoever stores the same text gets the same name, and
--- nobody can put another text under it.
+-- nobody can put another text under it. One that no task named for a long time is deleted (delete_old_configs.sql).
 --
 -- Fleet tasks are held by the logical worker `fleet`: any sentinel goes on with them. They are exempt from stale
 -- reclaim (0005); their claim token stands in their plan in the brain.
@@ -45,14 +45,17 @@ CREATE TABLE public.configs (
   body        text NOT NULL CHECK (octet_length(body) <= 524288),
   created_by  uuid,
   created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+  used_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
   CONSTRAINT config_is_named_by_its_text CHECK (hash = encode(sha256(convert_to(body, 'UTF8')), 'hex'))
 );
+
+CREATE INDEX configs_by_use ON public.configs (used_at);
 
 CREATE INDEX job_tasks_fleet_ready ON public.job_tasks (order_key, id)
   WHERE executor = 'fleet' AND status = 'pending' AND waiting_on = 0 AND NOT delayed;
 CREATE INDEX job_tasks_fleet_claimed ON public.job_tasks (id) WHERE executor = 'fleet' AND status = 'claimed';
 
--- store_config: keep a text under its hash; returns the hash. Storing it again changes nothing.
+-- store_config: keep a text under its hash; returns the hash. Storing it again only says that it is still used.
 CREATE FUNCTION public.store_config(p_body text) RETURNS text LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
@@ -62,9 +65,18 @@ BEGIN
     PERFORM shoal.refuse('SH413', 'config_too_large',
       format('The config has %s bytes; 524288 are allowed.', octet_length(p_body)), 'Keep large data in an artifact.');
   END IF;
-  INSERT INTO public.configs (hash, body, created_by) VALUES (v_hash, p_body, auth.uid()) ON CONFLICT DO NOTHING;
+  INSERT INTO public.configs (hash, body, created_by) VALUES (v_hash, p_body, auth.uid())
+  ON CONFLICT (hash) DO UPDATE SET used_at = clock_timestamp();
   RETURN v_hash;
 END
+$$;
+
+-- node_event: tell whoever listens what happened to a node, with its name, under its owner.
+CREATE FUNCTION shoal.node_event(p_node_id uuid, p_type text) RETURNS void LANGUAGE sql
+SECURITY DEFINER SET search_path = '' AS $$
+  SELECT shoal.append_events('node', ARRAY[n.id::text], ARRAY[p_type],
+                             ARRAY[jsonb_build_object('node_id', n.id, 'name', n.name)], ARRAY[n.user_id])
+    FROM public.nodes n WHERE n.id = p_node_id
 $$;
 
 -- claim_node: whoever shows the code of a node owns it from now on. Returns its id.
@@ -85,6 +97,7 @@ BEGIN
     PERFORM shoal.refuse('SH404', 'claim_code_unknown', 'No node that can be claimed has this code.',
       'A node shows its code when it starts; a code works once.');
   END IF;
+  PERFORM shoal.node_event(v_node, 'node.claimed');
   RETURN v_node;
 END
 $$;
@@ -112,6 +125,7 @@ BEGIN
          max_parallel = CASE WHEN p_changes ? 'max_parallel' THEN (p_changes ->> 'max_parallel')::int ELSE n.max_parallel END,
          paused = coalesce((p_changes ->> 'paused')::boolean, n.paused), changed_at = clock_timestamp()
    WHERE n.id = p_node_id;
+  PERFORM shoal.node_event(p_node_id, 'node.changed');
 END
 $$;
 
@@ -125,6 +139,7 @@ BEGIN
   SELECT DISTINCT p_node_id, a.access_type, coalesce(a.target_id, '')
     FROM jsonb_to_recordset(p_access) AS a(access_type text, target_id text);
   UPDATE public.nodes n SET changed_at = clock_timestamp() WHERE n.id = p_node_id;
+  PERFORM shoal.node_event(p_node_id, 'node.access_changed');
 END
 $$;
 
@@ -134,6 +149,7 @@ SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
   PERFORM shoal.lock_own_node(p_node_id);
   UPDATE public.nodes n SET revoked_at = clock_timestamp(), changed_at = clock_timestamp() WHERE n.id = p_node_id;
+  PERFORM shoal.node_event(p_node_id, 'node.revoked');
 END
 $$;
 
@@ -144,13 +160,15 @@ SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
 BEGIN
   PERFORM shoal.promote_due_tasks();
   RETURN QUERY
+    WITH ready AS MATERIALIZED (
+      SELECT r.id FROM public.job_tasks r
+       WHERE r.executor = 'fleet' AND r.status = 'pending' AND r.waiting_on = 0 AND NOT r.delayed
+       ORDER BY r.order_key, r.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED
+    )
     UPDATE public.job_tasks t
        SET status = 'claimed', worker_id = 'fleet', claim_token = gen_random_uuid(),
            claimed_at = clock_timestamp(), attempts = t.attempts + 1
-      FROM (SELECT r.id FROM public.job_tasks r
-             WHERE r.executor = 'fleet' AND r.status = 'pending' AND r.waiting_on = 0 AND NOT r.delayed
-             ORDER BY r.order_key, r.id LIMIT p_max_tasks FOR UPDATE SKIP LOCKED) ready
-     WHERE t.id = ready.id
+      FROM ready WHERE t.id = ready.id
     RETURNING t.id;
 END
 $$;
@@ -173,9 +191,9 @@ CREATE POLICY service_does_everything ON public.configs TO service_role USING (t
 
 REVOKE ALL ON FUNCTION
   public.store_config, public.claim_node, public.change_node, public.set_node_access, public.revoke_node,
-  shoal.lock_own_node, shoal.claim_fleet_tasks
+  shoal.lock_own_node, shoal.claim_fleet_tasks, shoal.node_event
   FROM PUBLIC, anon, authenticated;
 GRANT EXECUTE ON FUNCTION
   public.store_config, public.claim_node, public.change_node, public.set_node_access, public.revoke_node
   TO authenticated, service_role;
-GRANT EXECUTE ON FUNCTION shoal.claim_fleet_tasks TO service_role;
+GRANT EXECUTE ON FUNCTION shoal.claim_fleet_tasks, shoal.node_event TO service_role;
