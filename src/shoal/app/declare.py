@@ -1,4 +1,4 @@
-"""``App``, ``@app.task``, ``@app.job`` and ``@app.engine``."""
+"""``App``, ``@app.task``, ``@app.job``, ``@app.schedule`` and ``@app.engine``."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -21,11 +21,13 @@ from shoal.app.declarations import (
 from shoal.app.engine import Engine, declared_engine
 from shoal.app.graph import Graph
 from shoal.app.reducers import Bounds, Reducer
+from shoal.app.schedule import ScheduledJobOf, check_scheduled_params, check_when
 from shoal.app.starting import Connection, KeyOf, PlannedBy, Wishes, start_jobs
 from shoal.app.task import RunIn, Task
 from shoal.app.values import converted
 from shoal.runtime.errors import Invalid
 from shoal.wire.jobs import OnConflict
+from shoal.wire.schedules import FrequencyUnit, MissedPolicy, OverlapPolicy
 
 MOST_RETRIES = 99
 LONGEST_S = 10 * 365 * 86400.0
@@ -88,6 +90,7 @@ class App:
         self.tasks: dict[str, Task] = {}
         self.jobs: dict[str, Job] = {}
         self.engines: dict[str, Engine] = {}
+        self.schedules: dict[str, ScheduledJobOf] = {}
 
     def task(
         self,
@@ -161,6 +164,57 @@ class App:
             declared = Job(type, function, params_type, version, phases or {}, schema)
             self.jobs[type] = declared
             return declared
+
+        return declare
+
+    def schedule(
+        self,
+        *,
+        cron: str | None = None,
+        every: tuple[int, FrequencyUnit] | None = None,
+        tz: str = "UTC",
+        name: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        priority: int = 0,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        jitter: float = 0.0,
+        missed: MissedPolicy = "last",
+        missed_limit: int = 100,
+        missed_window: float | None = None,
+        overlap: OverlapPolicy = "allow",
+    ) -> Callable[[Job], Job]:
+        """Declare when a job happens again and again: ``@app.schedule(cron="0 9 * * 1", tz="Europe/Berlin")``
+        above its ``@app.job``. ``shoal schedule apply`` adds what is declared, for whoever calls it.
+
+        * A job may have several, each with a ``name`` and ``params`` of its own. The usual name is its type.
+        * ``missed`` says what runs of what nobody could start in time; ``overlap``, what a run does whose
+          predecessor is still alive; ``jitter`` is up to how many seconds later a run may start.
+        """
+        check_when(name or "", cron, every)
+
+        def declare(job: Job) -> Job:
+            called = name or self.declared(job).type
+            if called in self.schedules:
+                raise Invalid("invalid_declaration", f"The schedule {called!r} is declared twice.")
+            check_scheduled_params(called, params or {}, job.params_type)
+            self.schedules[called] = ScheduledJobOf(
+                name=called,
+                job=job.type,
+                cron=cron,
+                every=every,
+                tz=tz,
+                params=params or {},
+                priority=priority,
+                start=start,
+                end=end,
+                jitter=jitter,
+                missed=missed,
+                missed_limit=missed_limit,
+                missed_window=missed_window,
+                overlap=overlap,
+            )
+            return job
 
         return declare
 

@@ -29,6 +29,7 @@ from shoal.wire.events import (
 )
 from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, StartedJobs, TaskPage, TaskView
 from shoal.wire.nodes import ChangeNode, ClaimNode, NodePage, NodeView, SetAccess
+from shoal.wire.schedules import Ran, RunPage, SchedulePage, ScheduleView, Upcoming
 from shoal.wire.types import JobTypePage, TaskTypes, TaskTypeView
 
 TIMEOUT_S = 30.0
@@ -70,6 +71,37 @@ class Client:
 
     def purge_jobs(self, request: dict[str, Any]) -> Purged:
         return self._call("POST", "/api/jobs/purge", Purged, json=request)
+
+    def add_schedule(self, request: dict[str, Any]) -> ScheduleView:
+        return self._call("POST", "/api/schedules", ScheduleView, json=request)
+
+    def list_schedules(self, filters: dict[str, Any]) -> SchedulePage:
+        given = {name: value for name, value in filters.items() if value is not None}
+        return self._call("GET", "/api/schedules", SchedulePage, params=given)
+
+    def read_schedule(self, schedule_id: UUID) -> ScheduleView:
+        return self._call("GET", f"/api/schedules/{schedule_id}", ScheduleView)
+
+    def steer_schedule(
+        self, schedule_id: UUID, verb: Literal["pause", "resume"], body: dict[str, Any]
+    ) -> ScheduleView:
+        return self._call("POST", f"/api/schedules/{schedule_id}/{verb}", ScheduleView, json=body)
+
+    def run_schedule(self, schedule_id: UUID, verb: Literal["run", "backfill"], body: dict[str, Any]) -> Ran:
+        return self._call("POST", f"/api/schedules/{schedule_id}/{verb}", Ran, json=body)
+
+    def delete_schedule(self, schedule_id: UUID) -> None:
+        answer = self._send("DELETE", f"/api/schedules/{schedule_id}")
+        if not answer.is_success:
+            raise refusal(answer.status_code, answer.content)
+
+    def list_runs(self, schedule_id: UUID, filters: dict[str, Any]) -> RunPage:
+        given = {name: value for name, value in filters.items() if value is not None}
+        return self._call("GET", f"/api/schedules/{schedule_id}/runs", RunPage, params=given)
+
+    def list_upcoming(self, schedule_id: UUID, count: int) -> Upcoming:
+        path = f"/api/schedules/{schedule_id}/upcoming"
+        return self._call("GET", path, Upcoming, params={"count": count})
 
     def list_tasks(self, job_id: UUID, cursor: str | None) -> TaskPage:
         given = {"cursor": cursor} if cursor else {}

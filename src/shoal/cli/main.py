@@ -19,6 +19,9 @@ from shoal.cli import (
     local,
     mesh,
     node,
+    schedule,
+    schedule_apply,
+    schedule_preview,
     sentinel,
     task,
     worker,
@@ -36,6 +39,9 @@ local.add_to(app)
 ended_jobs.add_to(job.app)
 app.add_typer(job.app, name="job")
 app.add_typer(task.app, name="task")
+schedule_apply.add_to(schedule.app)
+schedule_preview.add_to(schedule.app)
+app.add_typer(schedule.app, name="schedule")
 app.add_typer(worker.app, name="worker")
 app.add_typer(mesh.app, name="mesh")
 app.add_typer(node.app, name="node")

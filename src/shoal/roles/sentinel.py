@@ -8,6 +8,7 @@ from shoal.access.settings import AccessSettings
 from shoal.api.app import build_app
 from shoal.api.ended_jobs import ended_jobs_router
 from shoal.api.jobs import jobs_router
+from shoal.api.schedules import schedules_router
 from shoal.api.server import HttpServer
 from shoal.api.settings import ApiSettings
 from shoal.api.tasks import tasks_router
@@ -36,6 +37,7 @@ from shoal.runtime.clock import SystemClock
 from shoal.runtime.lifecycle import Part, run_parts
 from shoal.runtime.metrics import new_registry
 from shoal.runtime.settings import Settings
+from shoal.schedules.service import Schedules
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import open_vault
 from shoal.wire.status import StatusMetrics
@@ -88,6 +90,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
             jobs_router(jobs, max_batch_bytes=settings[ApiSettings].api_max_batch_bytes),
             tasks_router(jobs),
             ended_jobs_router(EndedJobs(ledger)),
+            schedules_router(Schedules(ledger)),
             job_types_router(jobs),
             task_types_router(TaskTypeControl(ledger), operators=settings[AccessSettings].operator_ids),
             *beacon.handlers,

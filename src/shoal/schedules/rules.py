@@ -7,7 +7,7 @@ from uuid import UUID
 from shoal.runtime.errors import Invalid
 from shoal.schedules.cron import parse_cron
 from shoal.schedules.local_time import find_zone
-from shoal.schedules.model import Due, Missed, MissedRuns, Pattern, Plan
+from shoal.schedules.model import Due, MissedRuns, Pattern, Plan
 from shoal.schedules.recurrence import (
     ELAPSED,
     LAST_YEAR,
@@ -18,6 +18,7 @@ from shoal.schedules.recurrence import (
     Unit,
     Until,
     latest_occurrences,
+    occurrences,
 )
 
 MOST_FIRES_AT_ONCE = 20
@@ -91,6 +92,19 @@ def first_occurrence(pattern: Pattern, *, after: datetime) -> datetime:
     return found
 
 
+def upcoming(pattern: Pattern, *, after: datetime, count: int) -> list[datetime]:
+    """The next occurrences, from a moment on."""
+    last = datetime(LAST_YEAR, 1, 1, tzinfo=UTC)
+    return occurrences(recurrence_of(pattern), first=after, last=last, at_most=count)
+
+
+def next_due(schedule: Due) -> datetime | None:
+    """When a schedule is due next, also where nobody has worked that out yet."""
+    if schedule.occurrence is not None:
+        return schedule.due
+    return plan(schedule, now=schedule.due).next_due
+
+
 def plan(schedule: Due, *, now: datetime) -> Plan:
     """What to do with a schedule that is due."""
     recurrence = recurrence_of(schedule.pattern)
@@ -151,7 +165,3 @@ def due_at(schedule_id: UUID, occurrence: datetime, jitter: timedelta) -> dateti
 
 def _name(schedule_id: UUID, occurrence: datetime, what: str) -> bytes:
     return schedule_id.bytes + f"{occurrence.astimezone(UTC).isoformat()} {what}".encode()
-
-
-def missed_runs(policy: Missed, limit: int, window_s: float | None) -> MissedRuns:
-    return MissedRuns(policy, limit, None if window_s is None else timedelta(seconds=window_s))

@@ -16,12 +16,14 @@ from prometheus_client import CollectorRegistry
 
 from shoal.api.ended_jobs import ended_jobs_router
 from shoal.api.jobs import jobs_router
+from shoal.api.schedules import schedules_router
 from shoal.api.tasks import tasks_router
 from shoal.api.types import job_types_router, task_types_router
 from shoal.jobs.ended_jobs import EndedJobs
 from shoal.jobs.service import Jobs
 from shoal.jobs.task_types import TaskTypeControl
 from shoal.ledger.pool import Ledger
+from shoal.schedules.service import Schedules
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import Vault, open_vault
 from tests.integration.jobs.ledger_client import LedgerClient
@@ -59,6 +61,7 @@ async def api(ledger: Ledger, vault: Vault, registry: CollectorRegistry) -> Asyn
         *SAMPLE_ROUTES,
         jobs_router(jobs, max_batch_bytes=4 * 1024 * 1024),
         tasks_router(jobs),
+        schedules_router(Schedules(ledger)),
         ended_jobs_router(EndedJobs(ledger)),
         job_types_router(jobs),
         task_types_router(TaskTypeControl(ledger), operators=[OPERATOR]),
