@@ -46,6 +46,9 @@ class StatusDesk:
             self._looking = asyncio.create_task(self._look())
         return await asyncio.shield(self._looking)
 
+    async def read_status(self) -> Status:
+        return (await self.read()).status
+
     async def _look(self) -> Look:
         states, metrics = await asyncio.gather(check_all(self._checks), self._metrics())
         parts: dict[str, PartState] = {name: states.get(name, "disabled") for name in PARTS}

@@ -17,6 +17,7 @@ from shoal.runtime.answers import refusal, through_proxy
 from shoal.runtime.errors import Unauthenticated, Unavailable
 from shoal.runtime.settings import Settings
 from shoal.wire.beacon import BeaconToken
+from shoal.wire.discord import DiscordLink, DiscordLinkCode
 from shoal.wire.ended_jobs import DeadLetterPage, Purged
 from shoal.wire.events import (
     AddedWebhook,
@@ -182,6 +183,17 @@ class Client:
     def list_event_dead_letters(self, filters: dict[str, Any]) -> EventDeadLetterPage:
         given = {name: value for name, value in filters.items() if value is not None}
         return self._call("GET", "/api/events/dead-letters", EventDeadLetterPage, params=given)
+
+    def make_discord_link_code(self) -> DiscordLinkCode:
+        return self._call("POST", "/api/discord/link", DiscordLinkCode)
+
+    def read_discord_link(self) -> DiscordLink:
+        return self._call("GET", "/api/discord/link", DiscordLink)
+
+    def remove_discord_link(self) -> None:
+        answer = self._send("DELETE", "/api/discord/link")
+        if not answer.is_success:
+            raise refusal(answer.status_code, answer.content)
 
     def issue_beacon_token(self) -> BeaconToken:
         return self._call("POST", "/api/token", BeaconToken)

@@ -12,6 +12,7 @@ from shoal.cli import (
     beacon,
     config,
     database,
+    discord,
     ended_jobs,
     events,
     job,
@@ -50,6 +51,7 @@ app.add_typer(events.app, name="events")
 app.add_typer(key.app, name="key")
 app.add_typer(database.app, name="db")
 app.add_typer(beacon.app, name="beacon")
+app.add_typer(discord.app, name="discord")
 app.add_typer(config.app, name="config")
 
 

@@ -9,6 +9,10 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+# It would say at each start that voice cannot be used.
+discord.VoiceClient.warn_nacl = False
+discord.VoiceClient.warn_dave = False
+
 
 def intents() -> discord.Intents:
     """The guilds and their members; no messages, no presences."""

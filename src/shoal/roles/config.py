@@ -12,6 +12,7 @@ from shoal.access.settings import AccessSettings
 from shoal.api.settings import ApiSettings
 from shoal.beacon.settings import BeaconSettings
 from shoal.brain.settings import BrainSettings
+from shoal.discord.settings import DiscordSettings
 from shoal.events.settings import EventSettings
 from shoal.fleet.settings import FleetSettings
 from shoal.jobs.settings import RetentionSettings
@@ -65,6 +66,7 @@ SECTIONS: tuple[type[msgspec.Struct], ...] = (
     RetentionSettings,
     ScheduleSettings,
     EventSettings,
+    DiscordSettings,
     WorkerSettings,
     ScaleSettings,
     NodeSettings,

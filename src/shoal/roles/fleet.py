@@ -52,6 +52,7 @@ class FleetSide:
     measures: FleetMeasures | None = None
     looks: FleetLooks | None = None
     grants: Grants | None = None
+    nodes: NodeDesk | None = None
 
 
 def fleet_side(
@@ -139,4 +140,5 @@ def fleet_side(
         measures=measures,
         looks=looks,
         grants=grants,
+        nodes=nodes,
     )

@@ -11,10 +11,12 @@ from shoal.api.jobs import jobs_router
 from shoal.api.schedules import schedules_router
 from shoal.api.server import HttpServer
 from shoal.api.settings import ApiSettings
+from shoal.api.status import StatusDesk
 from shoal.api.tasks import tasks_router
 from shoal.api.types import job_types_router, task_types_router
 from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
+from shoal.discord.ports import Neighbours
 from shoal.jobs.chores import Watchdog
 from shoal.jobs.ended_jobs import EndedJobs
 from shoal.jobs.measures import QueueMeasures
@@ -29,6 +31,7 @@ from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.roles.beacon import beacon_side
 from shoal.roles.config import RoleSettings
+from shoal.roles.discord import NoFleet, discord_side, nodes_shown
 from shoal.roles.events import event_side
 from shoal.roles.fleet import fleet_side
 from shoal.roles.schedules import schedule_parts
@@ -54,6 +57,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     registry = new_registry()
     beacon = beacon_side(settings, access=access, ledger=ledger, brain=brain, registry=registry, clock=clock)
     listener = Listener(settings[LedgerSettings], application="shoal sentinel")
+    discord = discord_side(settings, ledger=ledger, brain=brain, clock=clock)
     fleet = fleet_side(
         settings,
         ledger=ledger,
@@ -63,10 +67,13 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
         beacon=beacon,
         registry=registry,
         clock=clock,
+        guilds=discord.guilds,
     )
     events = event_side(settings, ledger=ledger, listener=listener, registry=registry)
     measures = QueueMeasures(ledger)
     registry.register(measures)
+
+    checks = {"supabase": ledger.check, "redis": brain.check, "vault": vault.check, **beacon.checks}
 
     async def read_metrics() -> StatusMetrics:
         async with ledger.connection() as connection:
@@ -77,12 +84,20 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
             chunks_per_minute=fleet.measures.chunks_per_minute if fleet.measures else 0,
         )
 
+    bot_parts = discord.parts(
+        Neighbours(
+            jobs=jobs,
+            nodes=nodes_shown(ledger, fleet),
+            grants=fleet.grants or NoFleet(),
+            read_status=StatusDesk(checks, read_metrics).read_status,
+        )
+    )
     app = build_app(
         access=access,
         settings=settings[ApiSettings],
         registry=registry,
         before_metrics=[measures.refresh, *fleet.before_metrics, *events.before_metrics],
-        checks={"supabase": ledger.check, "redis": brain.check, "vault": vault.check, **beacon.checks},
+        checks=checks,
         read_metrics=read_metrics,
         vault=vault,
         clock=clock,
@@ -96,6 +111,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
             *beacon.handlers,
             *fleet.handlers,
             *events.handlers,
+            *discord.handlers,
         ],
         open_handlers=[*beacon.open_handlers, *fleet.open_handlers],
     )
@@ -108,7 +124,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
     chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
     schedules = schedule_parts(settings, ledger=ledger, listener=listener, registry=registry)
-    parts = [*chores, *schedules, *events.parts, *beacon.parts, *fleet.parts]
+    parts = [*chores, *schedules, *events.parts, *beacon.parts, *bot_parts, *fleet.parts]
     return [schema, ledger, listener, brain, *parts, server], server
 
 

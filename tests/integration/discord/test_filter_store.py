@@ -1,8 +1,8 @@
 """Filters in the ledger: every sentinel has the same, and none lets anybody in that it cannot read."""
 
+from shoal.discord.filter_store import READ_AT_ONCE, FilterStore
 from shoal.discord.filters import Filters
 from shoal.discord.membership_filter import MembershipFilter
-from shoal.discord.store import READ_AT_ONCE, FilterStore
 from shoal.ledger.pool import Ledger
 
 ONE, OTHER = 81384788765712384, 81384788765712385

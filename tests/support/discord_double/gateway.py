@@ -97,6 +97,8 @@ class Gateway:
         self.is_deaf = False
         """Heartbeats are heard and not answered, as on a connection that is half dead."""
         self.is_away = False
+        self.is_without_chunks = False
+        """Requests for members are not answered, as when they come too often."""
         self.seen: Counter[str] = Counter()
         self.intents_asked = 0
         self.chunk_pause_s = 0.0
@@ -263,6 +265,8 @@ class Gateway:
         if guild is None:
             return
         everybody = data.get("query") == "" and data.get("limit") == 0
+        if self.is_without_chunks:
+            return
         if everybody and not session.intents & MEMBERS_INTENT:
             return  # as Discord does: no answer at all
         if "user_ids" in data:

@@ -54,6 +54,7 @@ class Rest:
                 web.get(BASE + "/applications/{application}/commands", bot(self._commands)),
                 web.put(BASE + "/applications/{application}/commands", bot(self._put_commands)),
                 web.get(BASE + "/guilds/{guild}/members/{user}", bot(self._member)),
+                web.get(BASE + "/guilds/{guild}/members", bot(self._members)),
                 # Who holds the token of an interaction needs no other.
                 web.post(BASE + "/interactions/{id}/{token}/callback", self._callback),
                 web.post(webhook, open_to_all(self._follow_up)),
@@ -130,6 +131,16 @@ class Rest:
         if asked not in guild.members:
             return refusal(404, 10007, "Unknown Member")
         return said(member(asked))
+
+    async def _members(self, request: web.Request) -> web.Response:
+        guild = self._world.guilds.get(int(request.match_info["guild"]))
+        if guild is None:
+            return refusal(404, 10004, "Unknown Guild")
+        if not self._world.allowed_intents & MEMBERS_INTENT:
+            return refusal(403, 50001, "Missing Access")
+        limit, after = int(request.query.get("limit", 1)), int(request.query.get("after", 0))
+        found = sorted(one for one in guild.members if one > after)[: min(limit, 1000)]
+        return said([member(one) for one in found])
 
     async def _callback(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(f"{request.method} {request.path}")
