@@ -50,9 +50,10 @@ class Connection:
     def __init__(
         self, url: str, *, token: str, get_token: Callable[[], Awaitable[str]], listener: Listener
     ) -> None:
+        self._events = _Events(listener)
         self._client = centrifuge.Client(
             url,
-            _Events(listener),
+            self._events,
             token=token,
             get_token=get_token,
             timeout=CALL_TIMEOUT_S,
@@ -67,6 +68,8 @@ class Connection:
         await self._client.connect()
 
     async def close(self) -> None:
+        """The listener hears no more of it."""
+        self._events.is_closing = True
         await self._client.disconnect()
 
     async def call(self, method: str, request: msgspec.Struct | None, kind: type[Answer]) -> Answer:
@@ -89,6 +92,7 @@ class _Events(centrifuge.ClientEventHandler):  # type: ignore[misc]  # of a libr
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._is_connected = False
+        self.is_closing = False
 
     async def on_connected(self, _ctx: Any) -> None:
         self._is_connected = True
@@ -101,7 +105,8 @@ class _Events(centrifuge.ClientEventHandler):  # type: ignore[misc]  # of a libr
 
     async def on_disconnected(self, ctx: Any) -> None:
         self._is_connected = False
-        self._listener.on_ended(ctx.code, ctx.reason)
+        if not self.is_closing:
+            self._listener.on_ended(ctx.code, ctx.reason)
 
     async def on_publication(self, ctx: Any) -> None:
         self._listener.on_push(ctx.pub.data)

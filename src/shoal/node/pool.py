@@ -123,6 +123,7 @@ class ChunkPool:
             ending = NotComputed(error.code, error.message)
         if isinstance(ending, NotComputed):
             log.warning("chunk not computed", chunk=chunk.id, code=ending.code, reason=ending.reason)
+        del self._running[chunk.id]  # whoever hears of its end may look at what is held
         self._ended(chunk, ending)
 
     async def _compute(self, chunk: HeldChunk) -> Ending:

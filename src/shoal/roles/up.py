@@ -17,6 +17,7 @@ from shoal.roles.config import Given, RoleSettings, read_config, read_offered_co
 from shoal.roles.sentinel import sentinel_parts
 from shoal.roles.worker_processes import (
     HAND_BACK_S,
+    Crew,
     WorkerProcess,
     process_arguments,
     worker_arguments,
@@ -91,7 +92,7 @@ def node_processes(given: Given, asked: Settings, apps: Sequence[str], nodes: in
     folder = DataDirectory(asked[LocalSettings].data_dir).path / "nodes"
     own = asked[NodeSettings]
     parallel = own.node_parallel or max(1, own.parallel // max(1, nodes))
-    return [
+    processes = [
         WorkerProcess(
             f"node {number}",
             process_arguments(
@@ -104,6 +105,7 @@ def node_processes(given: Given, asked: Settings, apps: Sequence[str], nodes: in
         )
         for number in range(1, nodes + 1)
     ]
+    return [Crew("nodes", processes)] if processes else []
 
 
 def free_port(host: str) -> int:

@@ -133,6 +133,26 @@ class WorkerProcess(Part):
             return
 
 
+class Crew(Part):
+    """Several children at once: they start beside each other, and stop so."""
+
+    def __init__(self, name: str, processes: Sequence[WorkerProcess]) -> None:
+        self.name = name
+        self._processes = processes
+
+    async def start(self) -> None:
+        await asyncio.gather(*(process.start() for process in self._processes))
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as running:
+            for process in self._processes:
+                running.create_task(process.run())
+
+    async def stop(self) -> None:
+        for process in self._processes:
+            await process.stop()
+
+
 async def _says_ready(output: asyncio.StreamReader) -> bool:
     """Whether the child gets ready in time. What its apps print while they are imported is passed over."""
     with suppress(TimeoutError):

@@ -196,6 +196,17 @@ async def test_a_dropped_chunk_that_is_deaf_is_killed_with_all_it_started(
     await until(lambda: not field.pool.held)
 
 
+async def test_a_dropped_chunk_that_comes_again_at_once_is_computed(field: Field, tmp_path: Path) -> None:
+    field.config = {"folder": str(tmp_path)}
+    field.pool.take([again := chunk(0, "slow", iterations=100)])
+    await pids_in(tmp_path)
+    field.pool.drop([again.id])
+    assert field.pool.held == {}
+    field.pool.take([again])
+    assert len(await field.values_of(again)) == 100
+    assert field.pool.held == {}
+
+
 async def test_with_no_place_nothing_begins_and_with_more_they_run_side_by_side(field: Field) -> None:
     field.pool.resize(0)
     chunks = [chunk(number, "slow", iterations=300) for number in range(2)]
