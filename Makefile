@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= .shoal/demo
 APP := examples.storybook.app:app
+FLEET := examples.fleet.app:app
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down test check bench scenarios docs proto lock clean
@@ -12,14 +13,15 @@ APP := examples.storybook.app:app
 help: ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/.demo ## Install, start everything, run the showcase job to its end, stop
+demo: $(VENV)/.demo ## Install, start everything, run a job on workers and one on three nodes, stop
 	@trap '$(BIN)/shoal down --data-dir $(DATA)' EXIT; set -e; \
-	$(BIN)/shoal up --detach --port 0 --data-dir $(DATA) --app $(APP); \
+	$(BIN)/shoal up --detach --port 0 --data-dir $(DATA) --app $(APP) --app $(FLEET) --nodes 3; \
 	$(BIN)/shoal job start nuclear_v2 --data-dir $(DATA) --params @examples/storybook/couple.json \
-	  --watch --save $(DATA)/results
+	  --watch --save $(DATA)/results; \
+	$(BIN)/shoal job start fights --data-dir $(DATA) --params @examples/fleet/fight.json --watch
 
 up: $(VENV)/.demo ## Start everything and keep it running
-	@$(BIN)/shoal up --data-dir $(DATA) --app $(APP)
+	@$(BIN)/shoal up --data-dir $(DATA) --app $(APP) --app $(FLEET) --nodes 3
 
 down: ## Stop what 'make up' started
 	@$(BIN)/shoal down --data-dir $(DATA)
