@@ -15,6 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -43,12 +44,44 @@ RATIO_GOAL = 0.2
 MEMORY_GOAL_MB = 150
 
 
+@dataclass(frozen=True)
+class Load:
+    messages: int
+    repetitions: int
+    probes: int
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What one side did: deliveries a second in batches and one by one, and seconds to arrive."""
+
+    rates: Samples
+    singles: Samples
+    p50_s: float
+    p99_s: float
+
+    def lines(self, name: str) -> list[tuple[str, Samples, str]]:
+        return [
+            (name, self.rates, "deliveries/s"),
+            (f"{name}, message by message", self.singles, "deliveries/s"),
+            (f"{name}, latency p50", Samples([self.p50_s * 1000]), "ms"),
+            (f"{name}, latency p99", Samples([self.p99_s * 1000]), "ms"),
+        ]
+
+    def figures(self, name: str) -> dict[str, float]:
+        return {
+            f"{name}_deliveries_per_s": self.rates.figure,
+            f"{name}_p50_ms": round(self.p50_s * 1000, 3),
+            f"{name}_p99_ms": round(self.p99_s * 1000, 3),
+        }
+
+
 def measure(*, quick: bool) -> dict[str, float]:
-    build()  # once; it is the peer
-    messages, repetitions, probes = (400, 3, 100) if quick else (1000, 9, 400)
+    has_peer = built()
+    load = Load(400, 3, 100) if quick else Load(1000, 9, 400)
     say_settings(
         {
-            "fan-out": f"{messages} messages of {SIZE} characters, by {BATCH}, to {LISTENERS} listeners",
+            "fan-out": f"{load.messages} messages of {SIZE} characters, by {BATCH}, to {LISTENERS} listeners",
             "latency": f"{LATENCY_PER_S} messages a second to the same listeners",
             "idle": f"{IDLE} clients, each listening to one channel",
             "goals": f"hub_vs_centrifugo >= {RATIO_GOAL}, hub_mb_at_{IDLE} < {MEMORY_GOAL_MB} MB",
@@ -61,45 +94,47 @@ def measure(*, quick: bool) -> dict[str, float]:
     )
     with hub() as side:
         alone_mb = side.memory_mb()
-        with listeners(side, token, LISTENERS) as crowd:
-            hub_rates = rates(side, crowd, messages, repetitions, batch=BATCH)
-            hub_singles = rates(side, crowd, messages, repetitions, batch=1)
-            hub_latency = latency(side, crowd, probes)
+        ours = carry(side, token, load)
     with hub() as side, listeners(side, token, IDLE):
         time.sleep(SETTLING_S)
         idle_mb = side.memory_mb()
-    with bench_folder() as folder, centrifugo(folder) as peer, listeners(peer, token, LISTENERS) as crowd:
-        peer_rates = rates(peer, crowd, messages, repetitions, batch=BATCH)
-        peer_singles = rates(peer, crowd, messages, repetitions, batch=1)
-        peer_latency = latency(peer, crowd, probes)
+    peers: list[Carried] = []
+    if has_peer:
+        with bench_folder() as folder, centrifugo(folder) as peer:
+            peers.append(carry(peer, token, load))
     say_samples(
         [
-            ("hub", hub_rates, "deliveries/s"),
-            ("Centrifugo", peer_rates, "deliveries/s"),
-            ("hub, message by message", hub_singles, "deliveries/s"),
-            ("Centrifugo, message by message", peer_singles, "deliveries/s"),
-            ("hub, latency p50", Samples([hub_latency[0] * 1000]), "ms"),
-            ("hub, latency p99", Samples([hub_latency[1] * 1000]), "ms"),
-            ("Centrifugo, latency p50", Samples([peer_latency[0] * 1000]), "ms"),
-            ("Centrifugo, latency p99", Samples([peer_latency[1] * 1000]), "ms"),
+            *ours.lines("hub"),
+            *(line for peer in peers for line in peer.lines("Centrifugo")),
             ("hub's process, without clients", Samples([alone_mb]), "MB"),
             (f"hub's process, {IDLE} idle clients", Samples([idle_mb]), "MB"),
         ]
     )
-    ratio = say_ratio("hub_vs_centrifugo", ("hub", hub_rates), ("Centrifugo", peer_rates))
-    single_ratio = say_ratio("hub_vs_centrifugo_singly", ("hub", hub_singles), ("Centrifugo", peer_singles))
     say(f"one idle client: {(idle_mb - alone_mb) * 1000 / IDLE:.1f} KB")
-    return {
-        "hub_vs_centrifugo": round(ratio, 3),
-        "hub_vs_centrifugo_singly": round(single_ratio, 3),
-        "hub_deliveries_per_s": hub_rates.figure,
-        "centrifugo_deliveries_per_s": peer_rates.figure,
-        "hub_p50_ms": round(hub_latency[0] * 1000, 3),
-        "hub_p99_ms": round(hub_latency[1] * 1000, 3),
-        "centrifugo_p50_ms": round(peer_latency[0] * 1000, 3),
-        "centrifugo_p99_ms": round(peer_latency[1] * 1000, 3),
-        f"hub_mb_at_{IDLE}": round(idle_mb, 1),
-    }
+    figures = {**ours.figures("hub"), f"hub_mb_at_{IDLE}": round(idle_mb, 1)}
+    for theirs in peers:
+        ratio = say_ratio("hub_vs_centrifugo", ("hub", ours.rates), ("Centrifugo", theirs.rates))
+        singly = say_ratio("hub_vs_centrifugo_singly", ("hub", ours.singles), ("Centrifugo", theirs.singles))
+        figures |= theirs.figures("centrifugo")
+        figures |= {"hub_vs_centrifugo": round(ratio, 3), "hub_vs_centrifugo_singly": round(singly, 3)}
+    return figures
+
+
+def built() -> bool:
+    """Whether there is a Centrifugo to compare with; it is built once."""
+    try:
+        build()
+    except (OSError, subprocess.SubprocessError) as error:
+        say(f"Centrifugo: NOT INSTALLED; it is left out, and there is no ratio ({error})")
+        return False
+    return True
+
+
+def carry(side: "Side", token: str, load: Load) -> Carried:
+    with listeners(side, token, LISTENERS) as crowd:
+        rates_of = rates(side, crowd, load.messages, load.repetitions, batch=BATCH)
+        singles = rates(side, crowd, load.messages, load.repetitions, batch=1)
+        return Carried(rates_of, singles, *latency(side, crowd, load.probes))
 
 
 class Side(ABC):
