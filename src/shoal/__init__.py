@@ -8,11 +8,13 @@ from shoal.app.graph import Graph
 from shoal.app.iterations import Iterations
 from shoal.app.reducers import Bounds
 from shoal.app.trial import Trial, try_job
+from shoal.wire.events import EventView as Event
 
 __all__ = [
     "App",
     "Bounds",
     "Context",
+    "Event",
     "Graph",
     "Iterations",
     "PermanentFailure",

@@ -1,4 +1,4 @@
-"""``App``, ``@app.task``, ``@app.job``, ``@app.schedule`` and ``@app.engine``."""
+"""``App``, ``@app.task``, ``@app.job``, ``@app.engine``, ``@app.schedule`` and ``@app.on``."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -20,6 +20,7 @@ from shoal.app.declarations import (
 )
 from shoal.app.engine import Engine, declared_engine
 from shoal.app.graph import Graph
+from shoal.app.handler import Handler, check_patterns
 from shoal.app.reducers import Bounds, Reducer
 from shoal.app.schedule import ScheduledJobOf, check_scheduled_params, check_when
 from shoal.app.starting import Connection, KeyOf, PlannedBy, Wishes, start_jobs
@@ -32,10 +33,13 @@ from shoal.wire.schedules import FrequencyUnit, MissedPolicy, OverlapPolicy
 MOST_RETRIES = 99
 LONGEST_S = 10 * 365 * 86400.0
 MOST_URGENT = 100
+MOST_ATTEMPTS = 1000
+LONGEST_HANDLING_S = 3600.0
 
 TaskFunction = TypeVar("TaskFunction", bound=Callable[..., Any])
 JobFunction = TypeVar("JobFunction", bound=Callable[..., Graph])
 EngineFunction = TypeVar("EngineFunction", bound=Callable[..., Any])
+HandlerFunction = TypeVar("HandlerFunction", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Job:
 
 
 class App:
-    """The tasks, jobs and engines of one code base."""
+    """The tasks, jobs, engines and handlers of events of one code base."""
 
     def __init__(self) -> None:
         self.references: list[str] = []
@@ -91,6 +95,7 @@ class App:
         self.jobs: dict[str, Job] = {}
         self.engines: dict[str, Engine] = {}
         self.schedules: dict[str, ScheduledJobOf] = {}
+        self.handlers: dict[str, Handler] = {}
 
     def task(
         self,
@@ -249,6 +254,48 @@ class App:
             )
             self.engines[name] = declared
             return declared
+
+        return declare
+
+    def on(
+        self, *events: str, name: str = "", attempts: int = 10, timeout: float = 30.0
+    ) -> Callable[[HandlerFunction], HandlerFunction]:
+        """Declare a handler of events: ``function(event)``, or ``async function(event, connection)``.
+
+        * ``events`` are types, ``job.*`` for many, ``*`` for all but those of single tasks.
+        * ``name`` is the consumer's, known everywhere; without it the function's. All workers of the app
+          share its events. It is told what happens from its first start on.
+        * An event is handled at least once, those of one aggregate in order; ``event.id`` tells a repeat.
+          With a ``connection`` the handler works in the transaction that also notes the event as handled:
+          what it does there happens exactly once.
+        * What raises is tried again, longer each time; after ``attempts`` the event goes to the dead letters.
+        """
+
+        def declare(function: HandlerFunction) -> HandlerFunction:
+            known = name or function.__name__
+            check_name("handler", known, self.handlers)
+            check_patterns(known, events)
+            check_range(known, "attempts", attempts, 1, MOST_ATTEMPTS)
+            check_range(known, "timeout", timeout, 0.1, LONGEST_HANDLING_S)
+            check_parameters(known, function, at_least=1, at_most=2)
+            is_async = inspect.iscoroutinefunction(function)
+            takes_connection = len(inspect.signature(function).parameters) == 2
+            if takes_connection and not is_async:
+                raise Invalid(
+                    "invalid_declaration",
+                    f"{known} takes a connection, and is not async.",
+                    hint=f"Write async def {known}(event, connection).",
+                )
+            self.handlers[known] = Handler(
+                name=known,
+                events=events,
+                function=function,
+                attempts=attempts,
+                timeout=timeout,
+                is_async=is_async,
+                takes_connection=takes_connection,
+            )
+            return function
 
         return declare
 

@@ -21,6 +21,7 @@ from shoal.runtime.settings import Settings
 from shoal.vault.settings import VaultSettings
 from shoal.vault.store import open_vault
 from shoal.worker.agent import Worker
+from shoal.worker.consumers import Consumer
 from shoal.worker.heartbeats import Heartbeats
 from shoal.worker.metrics import WorkerMetrics
 from shoal.worker.settings import WorkerSettings, new_worker_id
@@ -51,11 +52,13 @@ def worker_parts(settings: Settings, app: App) -> list[Part]:
     schema = Schema(settings[LedgerSettings], may_migrate=False)
     watchdog = WorkerWatchdog(ledger, watched=listener.subscribe(WATCHED))
     stores = [schema, ledger, listener]
+    consumers = [Consumer(handler, ledger=ledger, listener=listener) for handler in app.handlers.values()]
     return [
         *metrics_port(own, worker.metrics),
         SeldomGarbage(),
         *stores,
         watchdog,
+        *consumers,
         heartbeats,
         worker,
     ]

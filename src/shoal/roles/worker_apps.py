@@ -25,6 +25,7 @@ def load_apps(references: Sequence[str], types: Sequence[str] = ()) -> App:
         _join("task", joined.tasks, app.tasks, source, reference)
         _join("job", joined.jobs, app.jobs, source, reference)
         _join("engine", joined.engines, app.engines, source, reference)
+        _join("handler", joined.handlers, app.handlers, source, reference)
     return narrowed(joined, types) if types else joined
 
 
