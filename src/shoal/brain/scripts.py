@@ -77,14 +77,14 @@ class Scripts:
         return sorted(self._scripts)
 
 
-def load_scripts(package: str, folder: str = "lua") -> Scripts:
+def load_scripts(package: str, folder: str = "lua", *, instead: Mapping[str, str] | None = None) -> Scripts:
     """Every ``*.lua`` in ``folder`` of ``package``; a file with a bad header is refused.
 
     What several scripts share lies in ``parts`` below it: a header's ``uses`` names the parts whose code
-    comes before the script's own.
+    comes before the script's own. A simulation gives other code ``instead`` of a part, such as a clock.
     """
     found = resources.files(package).joinpath(folder)
-    parts = _sources(found.joinpath("parts"))
+    parts = _sources(found.joinpath("parts")) | dict(instead or {})
     return Scripts(
         package,
         {name: Script(name, _with_parts(name, source, parts)) for name, source in _sources(found).items()},

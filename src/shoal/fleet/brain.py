@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from redis.asyncio import Redis
 
-from shoal.brain.scripts import Words, load_scripts
+from shoal.brain.scripts import Scripts, Words, load_scripts
 from shoal.fleet import rules
 from shoal.fleet.model import (
     Assignment,
@@ -34,8 +34,11 @@ _scripts = load_scripts("shoal.fleet")
 
 
 class FleetBrain:
-    def __init__(self, client: Redis) -> None:
+    """``scripts`` are others than the room's own in a simulation, whose clock is not the server's."""
+
+    def __init__(self, client: Redis, *, scripts: Scripts = _scripts) -> None:
         self._client = client
+        self._scripts = scripts
 
     # Plans
 
@@ -59,11 +62,11 @@ class FleetBrain:
             "seed": plan.seed,
             "guilds": guilds,
         }
-        answer = await _scripts.open_plan(self._client, args=facts)
+        answer = await self._scripts.open_plan(self._client, args=facts)
         while answer == b"CLOSING":
             # Somebody died while dropping it.
             await self.drop_plan(plan.task, plan.token)
-            answer = await _scripts.open_plan(self._client, args=facts)
+            answer = await self._scripts.open_plan(self._client, args=facts)
         return cast("Literal['OK', 'EXISTS', 'OTHER_TOKEN']", answer.decode())
 
     async def drop_plan(self, task: str, token: str = "") -> list[tuple[str, str]]:
@@ -71,7 +74,7 @@ class FleetBrain:
         freed: list[tuple[str, str]] = []
         left = 1
         while left:
-            left, *words = await _scripts.drop_plan(
+            left, *words = await self._scripts.drop_plan(
                 self._client, args={"task": task, "token": token, "most": _DROPPED_PER_CALL}
             )
             freed += _pairs(iter(words), len(words) // 2)
@@ -81,7 +84,7 @@ class FleetBrain:
         self, task: str, holder: str, *, ttl_ms: int = rules.LOCK_MS
     ) -> Full | Poisoned | Literal["LOCKED", "NOT_FULL", "NOT_FOUND"]:
         """Take the right to aggregate a full plan; it ends by itself, so that nobody's death keeps it."""
-        word, *rest = await _scripts.lock_plan(
+        word, *rest = await self._scripts.lock_plan(
             self._client, args={"task": task, "holder": holder, "ttl_ms": ttl_ms}
         )
         if word == b"POISONED":
@@ -107,7 +110,7 @@ class FleetBrain:
 
     async def change_grants(self, owner: str, guilds: Sequence[str]) -> list[tuple[str, str]]:
         """The owner is in these guilds now; what was taken back from nodes that may no longer serve them."""
-        tasks = await _scripts.change_grants(self._client, args={"owner": owner, "guilds": guilds})
+        tasks = await self._scripts.change_grants(self._client, args={"owner": owner, "guilds": guilds})
         return [lost for task in tasks for lost in await self.recheck_plan(task.decode())]
 
     async def rechecks(self) -> list[str]:
@@ -119,7 +122,7 @@ class FleetBrain:
         lost: list[tuple[str, str]] = []
         cursor = -1
         while cursor:
-            cursor, *words = await _scripts.recheck_plan(
+            cursor, *words = await self._scripts.recheck_plan(
                 self._client, args={"task": task, "cursor": max(cursor, 0), "count": MOST_PER_CALL}
             )
             lost += _pairs(iter(words), len(words) // 2)
@@ -127,7 +130,7 @@ class FleetBrain:
 
     async def spare_chunks(self, task: str, *, older_ms: int) -> int:
         return int(
-            await _scripts.spare_chunks(
+            await self._scripts.spare_chunks(
                 self._client, args={"task": task, "most": MOST_PER_CALL, "older_ms": older_ms}
             )
         )
@@ -138,7 +141,7 @@ class FleetBrain:
         self, rights: NodeRights, *, present: bool = True
     ) -> tuple[int, list[str]] | Literal["ABSENT", "REVOKED"]:
         """Its epoch and the chunks it lost. ``present`` is whether the node itself was heard."""
-        word, *rest = await _scripts.admit_node(
+        word, *rest = await self._scripts.admit_node(
             self._client,
             args={
                 "node": rights.node,
@@ -165,7 +168,7 @@ class FleetBrain:
     ) -> Pulse | None:
         """None for a node that must be admitted (again)."""
         reported = [word for pair in (progress or {}).items() for word in pair]
-        word, *rest = await _scripts.heartbeat(
+        word, *rest = await self._scripts.heartbeat(
             self._client,
             args={
                 "node": node,
@@ -183,13 +186,13 @@ class FleetBrain:
         )
 
     async def held_chunks(self, node: str) -> list[Assignment]:
-        return _assignments(await _scripts.held_chunks(self._client, args={"node": node}))
+        return _assignments(await self._scripts.held_chunks(self._client, args={"node": node}))
 
     async def hand_back_chunks(
         self, node: str, ids: Sequence[str] = (), *, leaving: bool = False
     ) -> list[str]:
         """The node gives back what it will not compute: these, or all of it because it leaves for good."""
-        held = await _scripts.hand_back_chunks(
+        held = await self._scripts.hand_back_chunks(
             self._client, args={"node": node, "leaving": int(leaving), "ids": ids}
         )
         return [one.decode() for one in held]
@@ -198,7 +201,7 @@ class FleetBrain:
         self, node: str, attempt: Attempt, *, reason: str, wanted: int = 1
     ) -> tuple[Literal["OK", "WRONG_NODE", "NOT_FOUND", "UNKNOWN_NODE"], list[Assignment]]:
         """The node could not compute the chunk. It gets nothing for a while, unless it serves its owner."""
-        word, *words = await _scripts.fail_chunk(
+        word, *words = await self._scripts.fail_chunk(
             self._client,
             args={
                 "fresh_ms": rules.FRESH_MS,
@@ -214,7 +217,7 @@ class FleetBrain:
         return verdict, _assignments(words)
 
     async def revoke_node(self, node: str) -> int:
-        return int(await _scripts.revoke_node(self._client, args={"node": node}))
+        return int(await self._scripts.revoke_node(self._client, args={"node": node}))
 
     async def reclaim_chunks(self, *, silence_ms: int = rules.SILENCE_MS) -> dict[str, int]:
         """Forget the nodes that fell silent; how many chunks each of them held.
@@ -224,7 +227,7 @@ class FleetBrain:
         reclaimed: dict[str, int] = {}
         words: list[Any] = [None]
         while words:
-            words = await _scripts.reclaim_chunks(
+            words = await self._scripts.reclaim_chunks(
                 self._client,
                 args={"silence_ms": silence_ms, "most": _CHUNKS_PER_RECLAIM, "gap_ms": silence_ms // 2},
             )
@@ -238,7 +241,7 @@ class FleetBrain:
     async def assign_chunk(self, nodes: Sequence[str], *, most: int = MOST_PER_CALL) -> list[Assignment]:
         """Give each node what it has room for."""
         return _assignments(
-            await _scripts.assign_chunk(
+            await self._scripts.assign_chunk(
                 self._client, args={"fresh_ms": rules.FRESH_MS, "most": most, "nodes": nodes}
             )
         )
@@ -246,14 +249,14 @@ class FleetBrain:
     async def select_nodes(self, task: str, *, most: int = MOST_PER_CALL) -> list[Assignment]:
         """Hand out chunks to the least loaded nodes that may run the plan."""
         return _assignments(
-            await _scripts.select_nodes(
+            await self._scripts.select_nodes(
                 self._client, args={"fresh_ms": rules.FRESH_MS, "most": most, "task": task}
             )
         )
 
     async def complete_chunk(self, completions: Sequence[Completion]) -> list[Completed]:
         """Accept up to ``MOST_PER_CALL`` results and hand out what is next, in one step."""
-        words = await _scripts.complete_chunk(
+        words = await self._scripts.complete_chunk(
             self._client,
             args={
                 "fresh_ms": rules.FRESH_MS,
