@@ -21,7 +21,7 @@ class Launched:
     def __init__(
         self, arguments: Sequence[str], *, log_file: Path, environment: Mapping[str, str], ready: bytes
     ) -> None:
-        self._arguments = arguments
+        self.command = [sys.executable, "-m", "shoal", *arguments]
         self.log_file = log_file
         self._environment = environment
         self._ready = ready
@@ -42,8 +42,8 @@ class Launched:
         """Returns the line by which it said that it is ready."""
         with self.log_file.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *["-m", "shoal", *self._arguments, *more],
+                *self.command,
+                *more,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
@@ -54,7 +54,7 @@ class Launched:
         async with asyncio.timeout(READY_S):
             line = await self._process.stdout.readline()
         if not line.startswith(self._ready):
-            raise AssertionError(f"{' '.join(self._arguments[:2])} did not start: see {self.log_file}")
+            raise AssertionError(f"{' '.join(self.command[1:4])} did not start: see {self.log_file}")
         return line.decode().strip()
 
     def signal(self, number: signal.Signals) -> None:

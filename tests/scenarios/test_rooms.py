@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.rooms import foundation, jobs
+from tests.scenarios.rooms import fleet, foundation, jobs
 from tests.scenarios.strikes import Verdict
 
 
@@ -21,5 +21,14 @@ async def test_every_task_counts_once_while_workers_and_postgres_are_struck(tmp_
     verdict = Verdict("jobs.test.1")
 
     await jobs.run(tmp_path, verdict, load=jobs.SMALL)
+
+    assert verdict.complaints == []
+
+
+@pytest.mark.timeout(300)
+async def test_every_chunk_counts_once_while_a_fleet_is_struck(tmp_path: Path) -> None:
+    verdict = Verdict("fleet.test.1")
+
+    await fleet.run(tmp_path, verdict, load=fleet.SMALL)
 
     assert verdict.complaints == []

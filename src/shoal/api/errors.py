@@ -12,6 +12,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from redis.exceptions import RedisError
 
+from shoal.brain.connection import is_away
 from shoal.runtime.errors import (
     Conflict,
     Forbidden,
@@ -91,7 +92,7 @@ def to_problem(error: Exception, *, status: int | None = None) -> tuple[Problem,
         error = Unavailable(
             "database_unreachable", "The database does not answer.", hint="Try again in a moment."
         )
-    if isinstance(error, RedisError):
+    elif isinstance(error, RedisError) and is_away(error):
         log.warning("brain gone during a request", error=str(error) or repr(error))
         error = Unavailable("redis_unreachable", "The brain does not answer.", hint="Try again in a moment.")
     if isinstance(error, ShoalError):

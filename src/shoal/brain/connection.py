@@ -8,7 +8,14 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
-from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
+from redis.exceptions import (
+    AuthenticationError,
+    ConnectionError,  # noqa: A004 - the name that Redis errors have
+    NoPermissionError,
+    ReadOnlyError,
+    RedisError,
+    TimeoutError,  # noqa: A004
+)
 from redis.maint_notifications import MaintNotificationsConfig
 
 from shoal.brain.address import Address, SentinelAddress, parse_address
@@ -19,6 +26,18 @@ from shoal.runtime.lifecycle import Part
 OLDEST_MAJOR = 7
 MAX_CONNECTIONS = 64
 """Calls beyond this many at once wait for a connection; batches carry what is more."""
+
+
+AWAY = (ConnectionError, TimeoutError, ReadOnlyError, OSError)
+AWAY_WORDS = re.compile(r"\b(NOREPLICAS|MASTERDOWN|LOADING|READONLY|MISCONF) ")
+"""In answers of a server; a script or a pipeline puts its own words before them."""
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the brain could not answer now and will later: it is down, loading, or no master (yet)."""
+    return isinstance(error, AWAY) or (
+        isinstance(error, RedisError) and AWAY_WORDS.search(str(error)) is not None
+    )
 
 
 class Brain(Part):

@@ -17,6 +17,7 @@ from shoal.fleet.limits import CompletionLimit
 from shoal.fleet.looks import FleetLooks
 from shoal.fleet.measures import FleetMeasures
 from shoal.fleet.pushes import Pushes, held
+from shoal.fleet.stores_away import stores_needed
 from shoal.runtime.errors import NotFound
 from shoal.wire.fleet import (
     AskChunk,
@@ -64,15 +65,18 @@ class FleetDesk:
         self._measures = measures
 
     async def is_welcome(self, node_id: str, pubkey_hash: str) -> bool:
-        return await self._directory.is_welcome(node_id, pubkey_hash)
+        with stores_needed():
+            return await self._directory.is_welcome(node_id, pubkey_hash)
 
     async def online(self) -> Sequence[str]:
-        return sorted(await self._looks.heard())
+        with stores_needed():
+            return sorted(await self._looks.heard())
 
     async def complete_chunk(self, node_id: str, result: Any) -> None:
         """What was published to ``chunks:complete``; the next chunks come as pushes."""
         said = _read(result, PublishedResult)
-        verdict = await self._complete(node_id, said.chunk_id, said.result, wanted=1)
+        with self._measures.call("chunks:complete"):
+            verdict = await self._complete(node_id, said.chunk_id, said.result, wanted=1)
         await self._pushes.told(node_id, verdict.chunks)
         match verdict.verdict:
             case "OK" | "ALREADY_COMPLETED":

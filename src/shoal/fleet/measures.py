@@ -8,6 +8,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from redis.exceptions import RedisError
 
 from shoal.fleet.looks import FleetLooks
+from shoal.fleet.stores_away import stores_needed
+from shoal.runtime.errors import Unavailable
 
 SECONDS = 60
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -78,7 +80,11 @@ class FleetMeasures:
     def call(self, method: str) -> Iterator[None]:
         began = time.perf_counter()
         try:
-            yield
+            with stores_needed():
+                yield
+        except Unavailable as error:
+            self._redis_errors.inc(error.code == "redis_unreachable")
+            raise
         except RedisError:
             self._redis_errors.inc()
             raise

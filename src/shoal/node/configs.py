@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,13 @@ class ConfigCache:
         task = self._fetching.get(config_hash)
         if task is None:
             task = self._fetching[config_hash] = asyncio.create_task(self._fetch_and_keep(config_hash))
-            task.add_done_callback(lambda _: self._fetching.pop(config_hash))
+            task.add_done_callback(partial(self._forget, config_hash))
         return task
+
+    def _forget(self, config_hash: str, task: "asyncio.Task[bytes]") -> None:
+        self._fetching.pop(config_hash)
+        if not task.cancelled():
+            task.exception()  # whoever wanted it may have dropped its chunk
 
     async def _fetch_and_keep(self, config_hash: str) -> bytes:
         content = await self._fetch(config_hash)

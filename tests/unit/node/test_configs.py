@@ -1,6 +1,7 @@
 """Configs are fetched once, kept by their hash, and never believed."""
 
 import asyncio
+import gc
 import os
 from pathlib import Path
 
@@ -45,6 +46,21 @@ async def test_one_who_gives_up_does_not_take_it_from_the_others(tmp_path: Path)
     await asyncio.sleep(0)
     first.cancel()
     assert await second == {"spells": []}
+
+
+async def test_an_answer_nobody_waits_for_any_more_disturbs_nobody(tmp_path: Path) -> None:
+    """Its chunk was dropped while the config was under way, and so the server did not send it."""
+    disturbed: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: disturbed.append(what))
+    waiting = asyncio.create_task(cache(tmp_path, Server()).get(HASH))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    for _ in range(5):
+        await asyncio.sleep(0)
+    gc.collect()
+    assert disturbed == []
 
 
 async def test_what_the_server_sends_is_held_to_its_hash(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from shoal.beacon.hub.verdicts import Admitted, Allowed, Answered, Ask, Renewed,
 from shoal.beacon.model import Cut, DisconnectCode, ErrorCode, Refused
 from shoal.beacon.tokens import ConnectionTokens
 from shoal.runtime.clock import Clock
+from shoal.runtime.errors import Unavailable
 from shoal.runtime.lifecycle import Part
 
 log = structlog.get_logger(__name__)
@@ -192,6 +193,9 @@ class Hub(Part):
             verdict = await self._ask_gate(session, ask)
         except (Refused, Cut) as refused:
             verdict = refused
+        except Unavailable as error:
+            log.warning("a handler cannot answer now", code=error.code, user=session.user)
+            verdict = Refused(ErrorCode.INTERNAL, "internal server error", temporary=True)
         except Exception:
             log.exception("a handler failed", request=type(ask.request).__name__, user=session.user)
             verdict = Refused(ErrorCode.INTERNAL, "internal server error", temporary=True)
