@@ -87,7 +87,7 @@ def configs_handler(configs: Configs) -> HTTPRouteHandler:
         description="Any JSON value of up to 512 KiB, as it is written with its names sorted. It is kept "
         "under the SHA-256 of that, so storing it again changes nothing.",
         tags=["Nodes"],
-        responses=problems(400, 401, 403, 413, 415, 503),
+        responses=problems(400, 401, 403, 413, 415, 429, 503),
     )
     async def store_config(data: JSONBody[Any], principal: Caller) -> StoredConfig:
         found, size = await configs.store(data, claims=principal.claims)

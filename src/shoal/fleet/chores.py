@@ -44,6 +44,8 @@ LEASE_TTL = timedelta(seconds=10)
 UNCLAIMED_S = 30 * 24 * 3600.0
 UNUSED_CONFIG_S = 90 * 24 * 3600.0
 CHANGED_WITHIN_S = 60.0
+MOST_SPREAD = 200
+MOST_PINGED = 1000
 
 
 class FleetClaimer(Part):
@@ -51,13 +53,14 @@ class FleetClaimer(Part):
 
     name = "fleet claimer"
 
-    def __init__(self, opening: Opening, woken: asyncio.Event) -> None:
+    def __init__(self, opening: Opening, woken: asyncio.Event, *, look_s: float = FIRST_LOOK_S) -> None:
         self._opening = opening
         self._woken = woken
+        self._look_s = look_s
         self._is_stopping = False
 
     async def run(self) -> None:
-        look_s = FIRST_LOOK_S
+        look_s = self._look_s
         while not self._is_stopping:
             self._woken.clear()
             try:
@@ -67,7 +70,7 @@ class FleetClaimer(Part):
                 claimed = 0
             if claimed == MOST_PER_CLAIM:
                 continue
-            look_s = FIRST_LOOK_S if claimed else min(look_s * 2, LONGEST_LOOK_S)
+            look_s = self._look_s if claimed else min(look_s * 2, LONGEST_LOOK_S)
             with suppress(TimeoutError):
                 async with asyncio.timeout(look_s * random.uniform(0.75, 1.0)):  # noqa: S311 - jitter
                     await self._woken.wait()
@@ -113,6 +116,7 @@ class FleetSweeper(Part):
         self._is_stopping = False
         self._due: dict[str, float] = {}
         self._told: dict[str, int] = {}
+        self._spread_at = 0
 
     async def run(self) -> None:
         while not self._is_stopping:
@@ -159,6 +163,7 @@ class FleetSweeper(Part):
             ("changed nodes", 5.0, self._apply_changed_nodes),
             ("revoked nodes", 5.0, self._reconciler.revoke_again),
             ("seen nodes", 20.0, self._note_seen),
+            ("silent nodes", 10.0, self._ping_silent),
             ("old rows", 3600.0, self._delete_old),
         )
 
@@ -180,8 +185,14 @@ class FleetSweeper(Part):
                 )
 
     async def _spread(self) -> None:
-        """What waits goes to nodes with room, and what one node holds at the end to one more."""
-        for task in await self._brain.plans():
+        """What waits goes to nodes with room, and what one node holds at the end to one more.
+
+        Of very many plans some each time, so that a sweep stays short: most of them wait for nobody.
+        """
+        plans = await self._brain.plans()
+        begin = self._spread_at if self._spread_at < len(plans) else 0
+        self._spread_at = begin + MOST_SPREAD
+        for task in plans[begin : self._spread_at]:
             await self._brain.spare_chunks(task, older_ms=rules.SPARE_AFTER_MS)
             await self._dispatch.spread(task)
 
@@ -221,6 +232,11 @@ class FleetSweeper(Part):
                     node_ids=[UUID(node) for node in heard],
                     seen_at=[datetime.fromtimestamp(at / 1000, UTC) for at in heard.values()],
                 )
+
+    async def _ping_silent(self) -> None:
+        """Perhaps they only lost their rhythm."""
+        quiet = await self._looks.quiet(than_ms=self._silence_ms // 3, most=MOST_PINGED)
+        await self._pushes.ping(quiet)
 
     async def _delete_old(self) -> None:
         async with self._ledger.connection() as connection:

@@ -12,12 +12,14 @@ import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from shoal.brain.limits import RateLimit, admit
 from shoal.fleet.store import sql
 from shoal.ledger.pool import Ledger
-from shoal.runtime.errors import Invalid, NotFound, TooLarge
+from shoal.runtime.errors import Invalid, NotFound, TooLarge, TooOften
 
 LARGEST = 512 * 1024
 KEPT_S = 7 * 24 * 3600
+STORES = RateLimit(action="store-config", limit=120, window_ms=60_000)
 
 
 def written(config: object) -> bytes:
@@ -45,6 +47,14 @@ class Configs:
     async def store(self, config: object, *, claims: Mapping[str, object] | None = None) -> tuple[str, int]:
         """Its hash and its size. ``claims`` are those of who stores it; none for the fleet itself."""
         text = written(config)
+        if claims is not None:
+            admission = await admit(self._client, STORES, str(claims.get("sub", "")))
+            if not admission.allowed:
+                raise TooOften(
+                    "too_many_configs",
+                    f"More than {STORES.limit} configs a minute are not taken from one user.",
+                    hint=f"Try again in {admission.retry_after_s:.0f} s.",
+                )
         lent = self._ledger.connection() if claims is None else self._ledger.acting_as(claims)
         async with lent as connection:
             found = await sql.store_config.value(connection, body=text.decode())

@@ -106,7 +106,10 @@ class NodeDoor(Part):
 
     async def node_behind(self, knock: Knock) -> str:
         """The node that signed this request in its headers."""
-        return await self.node_with(await self._key_in_headers(knock))
+        key, request = self._signed_in_headers(knock)
+        node_id = await self.node_with(key)  # first: a stranger must not fill the brain with nonces
+        await self._use(key, request)
+        return node_id
 
     async def node_with(self, key: bytes) -> str:
         async with self._ledger.connection() as connection:
@@ -122,7 +125,9 @@ class NodeDoor(Part):
     async def _key_and_rest(self, knock: Knock) -> tuple[bytes, bytes]:
         """Whose key it was signed with, and what the body says besides."""
         if signatures.SIGNATURE_HEADER.lower() in knock.headers:
-            return await self._key_in_headers(knock), knock.body
+            key, request = self._signed_in_headers(knock)
+            await self._use(key, request)
+            return key, knock.body
         signed = _read(knock.body, SignedBody, code="signature_missing")
         request = signatures.SignedRequest(
             method=knock.method,
@@ -135,10 +140,11 @@ class NodeDoor(Part):
         )
         version, signature = signatures.read_signature(signed.signature)
         key = signatures.read_bytes(signed.pubkey, signatures.KEY_BYTES)
-        await self._require(request, key, signature, version)
+        self._check(request, key, signature, version)
+        await self._use(key, request)
         return key, b""
 
-    async def _key_in_headers(self, knock: Knock) -> bytes:
+    def _signed_in_headers(self, knock: Knock) -> tuple[bytes, signatures.SignedRequest]:
         names = (
             signatures.KEY_HEADER,
             signatures.TIMESTAMP_HEADER,
@@ -159,10 +165,10 @@ class NodeDoor(Part):
         )
         key = signatures.read_bytes(given[0], signatures.KEY_BYTES)
         version, signature = signatures.read_signature(given[3])
-        await self._require(request, key, signature, version)
-        return key
+        self._check(request, key, signature, version)
+        return key, request
 
-    async def _require(
+    def _check(
         self,
         request: signatures.SignedRequest,
         key: bytes,
@@ -179,6 +185,9 @@ class NodeDoor(Part):
             )
         if not signatures.holds(key, signature, signed):
             raise Unauthenticated("signature_wrong", "The signature does not hold for this request and key.")
+
+    async def _use(self, key: bytes, request: signatures.SignedRequest) -> None:
+        """A request passes once."""
         answer = await self._take_nonce(f"{key.hex()}:{request.nonce.lower()}", int(request.timestamp))
         if answer == b"TOO_OLD":
             raise Unavailable(

@@ -40,6 +40,13 @@ class FleetLooks:
         found = await self._client.zrange("{node}:alive", oldest, "+inf", byscore=True, withscores=True)
         return {node.decode(): int(at) for node, at in found}
 
+    async def quiet(self, *, than_ms: int, most: int) -> list[str]:
+        """Nodes that were not heard for this long, the quietest first."""
+        seconds, micros = await self._client.time()
+        latest = seconds * 1000 + micros // 1000 - than_ms
+        found = await self._client.zrange("{node}:alive", "-inf", latest, byscore=True, offset=0, num=most)
+        return [node.decode() for node in found]
+
     async def count_nodes(self) -> int:
         return int(await self._client.zcard("{node}:alive"))
 

@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 Claims = Mapping[str, object]
 
-GUESSES = RateLimit(action="claim-node", limit=10, window_ms=60_000)
+GUESSES = RateLimit(action="claim-node", limit=60, window_ms=60_000)
 FIRST = UUID(int=0)
 
 
@@ -64,7 +64,7 @@ class NodeDesk:
         if not admission.allowed:
             raise TooOften(
                 "too_many_claims",
-                "More than ten codes a minute are guesses.",
+                "More than sixty codes a minute are guesses.",
                 hint=f"Try again in {admission.retry_after_s:.0f} s.",
             )
         async with self._ledger.acting_as(claims) as connection:

@@ -15,7 +15,7 @@ gets a chunk and loses it in turns."""
 STALL_MS = 300_000
 LONGEST_MS = 6 * 3600 * 1000
 LOCK_MS = 60_000
-SPARE_AFTER_MS = 15_000
+SPARE_AFTER_MS = 5_000
 """At the end of a plan, what a node holds for longer goes to one more."""
 SWEEP_S = 0.5
 RECONCILE_S = 2.0

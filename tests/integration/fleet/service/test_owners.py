@@ -7,6 +7,8 @@ from uuid import uuid4
 
 import pytest
 
+from shoal.fleet.owners import GUESSES
+
 from .site import FieldNode, Site, eventually
 
 pytestmark = pytest.mark.newest_servers
@@ -44,7 +46,7 @@ async def test_a_claim_code_works_once_and_the_node_begins(site: Site) -> None:
 
 async def test_guessing_codes_is_slow(site: Site) -> None:
     owner = await site.user()
-    for _ in range(10):
+    for _ in range(GUESSES.limit):
         await site.ask(owner, "POST", "/api/nodes/claim", {"claimCode": "AAAA-AAAA-AAAA"}, status=404)
     await site.ask(owner, "POST", "/api/nodes/claim", {"claimCode": "AAAA-AAAA-AAAA"}, status=429)
 

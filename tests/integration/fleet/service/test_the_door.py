@@ -4,15 +4,19 @@ import asyncio
 import base64
 import time
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 
+from shoal.brain.connection import Brain
+from shoal.ledger.pool import Ledger
 from shoal.runtime.clock import SystemClock
 from shoal.runtime.signatures import SignedRequest, hash_body, string_to_sign
 
-from .site import FieldNode, Site
+from .site import FieldNode, Site, sentinel
 
 pytestmark = pytest.mark.newest_servers
 
@@ -153,6 +157,29 @@ async def test_what_is_not_signed_is_refused(site: Site, body: bytes) -> None:
     for path in ("/nodes/register", "/nodes/token"):
         assert code_of(await site.http.post(site.url + path, content=body)) == (401, "signature_missing")
     assert code_of(await site.http.get(f"{site.url}/config/{'0' * 64}")) == (401, "signature_missing")
+
+
+async def test_an_address_registers_ten_nodes_a_minute(
+    database_url: str, valkey_url: str, ledger: Ledger, brain: Brain, tmp_path: Path
+) -> None:
+    header = "X-Forwarded-For"
+    async with sentinel(
+        database_url, valkey_url, tmp_path, ledger=ledger, brain=brain, node_address_header=header
+    ) as site:
+
+        async def register(address: str) -> httpx.Response:
+            node = FieldNode(site)
+            signed = dict(node.identity.sign("POST", f"{site.url}/nodes/register", b"{}"))
+            headers = {**signed, header: address}
+            return await node.knock("POST", "/nodes/register", b"{}", headers=headers)
+
+        # What the client claims stands before what the balancer adds.
+        said = [(await register(f"10.0.0.{number}, 192.0.2.7")).status_code for number in range(11)]
+        assert said == [200] * 10 + [429]
+        assert code_of(await register("192.0.2.7")) == (429, "too_many_connections")
+        assert (await register("192.0.2.7")).headers["Retry-After"]
+        assert (await register("192.0.2.8")).status_code == 200
+        assert (await register("127.0.0.1")).status_code == 200
 
 
 async def test_a_body_that_is_too_large_is_not_read(site: Site) -> None:
