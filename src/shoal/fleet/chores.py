@@ -44,6 +44,7 @@ LEASE_TTL = timedelta(seconds=10)
 UNCLAIMED_S = 30 * 24 * 3600.0
 UNUSED_CONFIG_S = 90 * 24 * 3600.0
 CHANGED_WITHIN_S = 60.0
+PAUSE_AFTER_ERROR_S = 1.0
 MOST_SPREAD = 200
 MOST_PINGED = 1000
 
@@ -127,6 +128,7 @@ class FleetSweeper(Part):
                     await self._sweep(is_woken=is_woken)
             except PASSING as error:
                 log.warning("the fleet was not swept", error=str(error) or repr(error))
+                await asyncio.sleep(PAUSE_AFTER_ERROR_S)
             with suppress(TimeoutError):
                 async with asyncio.timeout(rules.SWEEP_S):
                     await self._woken.wait()
