@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -55,6 +56,18 @@ class Reef:
         answer = await self.http.request(method, path, headers=self.headers(person), **given)
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
+
+    async def kill(self) -> None:
+        """As a power cut does to the process with the bot; its servers find out by themselves."""
+        holder = DataDirectory(self.shoal.data_dir).holder()
+        assert holder is not None
+        os.kill(holder.pid, signal.SIGKILL)
+        await eventually(lambda: not self.there.gateway.connections)
+
+    async def up_again(self) -> None:
+        port = self.url.rpartition(":")[2]
+        await asyncio.to_thread(self.shoal.ok, "up", "--detach", "--port", port, "--app", REFERENCE)
+        await eventually(lambda: self.there.gateway.connections, within_s=WITHIN_S)
 
     async def link(self, person: Person) -> Person:
         made = await self.ask(person, "POST", "/api/discord/link")

@@ -92,3 +92,31 @@ async def test_who_is_a_member_no_more_stops(there: Discord, shoal: Shoal, tmp_p
             await asyncio.sleep(2.0)
             assert await at.done(plan) == stopped_at
             assert await at.status(member, job) == "processing"  # it waits for whoever may run it
+
+
+async def test_a_killed_process_comes_back_to_what_is_true(
+    there: Discord, shoal: Shoal, tmp_path: Path
+) -> None:
+    """While it is dead nobody hears that a member left, and another one came."""
+    guild = await there.add_guild("Reef", [HOST, MEMBER])
+    async with reef(there, shoal) as at:
+        host, member = Person(HOST), await at.link(Person(MEMBER))
+        stranger = await at.link(Person(STRANGER))
+        async with at.node(host, guild, tmp_path / "host"):
+            job = await at.start(member, chunks=100_000)
+            plan = await at.plan_of(member, job)
+            others = await at.start(stranger)
+            await at.reaches(plan, 5)
+
+            await at.kill()
+            del guild.members[MEMBER]
+            guild.members[STRANGER] = None
+            await at.up_again()
+            await at.completes(stranger, others)
+            await at.is_let_go()
+            stopped_at = await at.done(plan)
+            await asyncio.sleep(2.0)
+            assert await at.done(plan) == stopped_at
+
+            await there.join(guild, MEMBER)
+            await at.reaches(plan, stopped_at + 5)

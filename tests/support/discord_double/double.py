@@ -77,6 +77,19 @@ class Discord:
         await self.gateway.tell("INTERACTION_CREATE", payload, guild_id=guild_id or 0)
         return asked
 
+    async def choices(self, name: str, option: str, typed: str, *, by: int) -> list[tuple[str, str]]:
+        """What somebody is offered while they type."""
+        definition = self.world.commands[name]
+        (known,) = [one for one in definition["options"] if one["name"] == option]
+        assert known["autocomplete"], f"/{name} offers nothing for {option}"
+        asked = Asked(new_id(), f"interaction-{new_id()}", name)
+        self.rest.asked[asked.token] = asked
+        options = [{"name": option, "type": known["type"], "value": typed, "focused": True}]
+        payload = command_payload(asked, definition, options, user_id=by, guild_id=None)
+        await self.gateway.tell("INTERACTION_CREATE", {**payload, "type": 4}, guild_id=0)
+        await asked.until(lambda one: one.choices is not None)
+        return [(one["name"], one["value"]) for one in asked.choices or []]
+
     async def answer(self, name: str, *, by: int, in_guild: Guild | None = None, **options: Any) -> Asked:
         """The same, once there is a message."""
         asked = await self.use(name, by=by, in_guild=in_guild, **options)
