@@ -27,6 +27,7 @@ class Memberships:
         self._discord = discord
         self._clock = clock
         self._known: dict[tuple[int, int], rules.Known] = {}
+        self.answers = dict.fromkeys(("member", "stranger", "unknown"), 0)
         self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
 
     async def guilds_of(self, owner: str) -> frozenset[str]:
@@ -54,6 +55,8 @@ class Memberships:
         if answer is None and not rules.is_recent(known, now=now):
             async with self._asking:
                 answer = await self._discord.is_member(guild_id, user_id)
+        if answer is not None or not rules.is_recent(known, now=now):
+            self.answers["unknown" if answer is None else "member" if answer else "stranger"] += 1
         member, remembered = rules.judge_membership(answer, known, now=now)
         self._remember(place, remembered)
         return member

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import Protocol
 
 from litestar.types import ControllerRouterHandler
+from prometheus_client import CollectorRegistry
 
 from shoal.api.discord import discord_router
 from shoal.brain.connection import Brain
@@ -44,7 +45,9 @@ class DiscordSide:
         return self._bot.parts(neighbours) if self._bot is not None else []
 
 
-def discord_side(settings: Settings, *, ledger: Ledger, brain: Brain, clock: Clock) -> DiscordSide:
+def discord_side(
+    settings: Settings, *, ledger: Ledger, brain: Brain, registry: CollectorRegistry, clock: Clock
+) -> DiscordSide:
     own = settings[DiscordSettings]
     links = Links(ledger, brain.client)
     if not own.discord_token:
@@ -58,7 +61,8 @@ def discord_side(settings: Settings, *, ledger: Ledger, brain: Brain, clock: Clo
     # Only where there is a bot: discord.py takes a third of a second to import.
     from shoal.roles.discord_bot import DiscordBot  # noqa: PLC0415
 
-    return DiscordSide(links, DiscordBot(own, ledger=ledger, brain=brain, links=links, clock=clock))
+    bot = DiscordBot(own, ledger=ledger, brain=brain, links=links, registry=registry, clock=clock)
+    return DiscordSide(links, bot)
 
 
 def nodes_shown(ledger: Ledger, fleet: FleetSide) -> Nodes:

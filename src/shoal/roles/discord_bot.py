@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from prometheus_client import CollectorRegistry
+
 from shoal.brain.connection import Brain
 from shoal.brain.leases import Lease
 from shoal.discord.bot import LEASE_S, Bot
@@ -14,6 +16,7 @@ from shoal.discord.filters import Filters
 from shoal.discord.grant_follower import GrantFollower
 from shoal.discord.keeper import Keeper
 from shoal.discord.links import Links
+from shoal.discord.measures import DiscordMeasures
 from shoal.discord.member_check import MemberCheck
 from shoal.discord.memberships import Memberships
 from shoal.discord.ports import Neighbours
@@ -30,11 +33,19 @@ BOT_LEASE = "discord:bot:leader"
 
 class DiscordBot:
     def __init__(
-        self, own: DiscordSettings, *, ledger: Ledger, brain: Brain, links: Links, clock: Clock
+        self,
+        own: DiscordSettings,
+        *,
+        ledger: Ledger,
+        brain: Brain,
+        links: Links,
+        registry: CollectorRegistry,
+        clock: Clock,
     ) -> None:
         self._own = own
         self._brain = brain
         self._links = links
+        self._registry = registry
         self._clock = clock
         self._filters, self._rolls, self._store = Filters(), Rolls(), FilterStore(ledger)
         self._check = MemberCheck(own.discord_token, own.discord_api_url, clock)
@@ -76,6 +87,9 @@ class DiscordBot:
             follower=follower,
             watching=watching,
             add_commands=add,
+        )
+        self._registry.register(
+            DiscordMeasures(self._filters, self._memberships, is_connected=lambda: bot.is_connected)
         )
         reader = FilterReader(self._filters, self._store, is_kept_here=lambda: bot.is_here)
         return [reader, self._check, bot]

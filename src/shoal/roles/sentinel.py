@@ -57,7 +57,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     registry = new_registry()
     beacon = beacon_side(settings, access=access, ledger=ledger, brain=brain, registry=registry, clock=clock)
     listener = Listener(settings[LedgerSettings], application="shoal sentinel")
-    discord = discord_side(settings, ledger=ledger, brain=brain, clock=clock)
+    discord = discord_side(settings, ledger=ledger, brain=brain, registry=registry, clock=clock)
     fleet = fleet_side(
         settings,
         ledger=ledger,

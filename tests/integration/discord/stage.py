@@ -8,6 +8,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from prometheus_client import CollectorRegistry
+
 from shoal.brain.connection import Brain
 from shoal.discord.links import Links
 from shoal.discord.ports import FleetCounts, Neighbours, NodeShown
@@ -68,6 +70,8 @@ class Stage:
     there: Discord
     vault: Vault
     fleet: Listed = field(default_factory=Listed)
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    """Of the sentinel that was started last."""
 
     @property
     def links(self) -> Links:
@@ -76,8 +80,14 @@ class Stage:
     @asynccontextmanager
     async def sentinel(self, **given: Any) -> AsyncIterator[Guilds]:
         settings = DiscordSettings(discord_token=self.there.token, discord_api_url=self.there.url, **given)
+        self.registry = CollectorRegistry()
         side = DiscordBot(
-            settings, ledger=self.ledger, brain=self.brain, links=self.links, clock=SystemClock()
+            settings,
+            ledger=self.ledger,
+            brain=self.brain,
+            links=self.links,
+            registry=self.registry,
+            clock=SystemClock(),
         )
         parts = side.parts(
             Neighbours(
@@ -106,6 +116,9 @@ class Stage:
         async with self.sentinel(**given) as memberships:
             await eventually(lambda: self.there.gateway.sessions and "help" in self.there.world.commands)
             yield memberships
+
+    def measured(self, name: str, **labels: str) -> float | None:
+        return self.registry.get_sample_value(f"sentinel_discord_{name}", labels)
 
     # People
 

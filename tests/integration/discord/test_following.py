@@ -59,6 +59,8 @@ async def test_grants_follow_who_joins_and_who_leaves_within_seconds(stage: Stag
         await stage.fleet.until(ann, [])
         assert time.monotonic() - began < 5
         assert stage.fleet.told[str(bob)] == []
+        assert stage.measured("connected") == 1
+        assert stage.measured("guilds") == 1
 
 
 async def test_grants_follow_a_link_that_is_made_or_removed(stage: Stage) -> None:
@@ -87,6 +89,10 @@ async def test_a_filter_alone_lets_nobody_in(stage: Stage) -> None:
         assert await here.guilds_of(str(bob)) == frozenset()
         asked = [one for one in stage.there.rest.requests if "/members/" in one]
         assert len(asked) == 2
+        assert stage.measured("confirmations_total", answer="member") == 1
+        assert stage.measured("confirmations_total", answer="stranger") == 1
+        assert stage.measured("members") == 3
+        assert stage.measured("connected") == 0
         assert await here.guilds_of(str(bob)) == frozenset()
         assert len([one for one in stage.there.rest.requests if "/members/" in one]) == 2  # it is remembered
 
