@@ -10,6 +10,7 @@ from pathlib import Path
 
 from _generate.commands import commands_page
 from _generate.errors import errors_page
+from _generate.events import events_page
 from _generate.http_api import http_api_page
 from _generate.metrics import metrics_page
 from _generate.schema import schema_page
@@ -21,6 +22,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "commands.md": commands_page,
     "errors.md": errors_page,
+    "events.md": events_page,
     "http-api.md": http_api_page,
     "metrics.md": metrics_page,
     "schema.md": schema_page,

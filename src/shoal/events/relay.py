@@ -26,6 +26,7 @@ TELL_WITHIN_S = 20.0
 PARTITIONS_AT_ONCE = 16
 EVENTS_A_PARTITION = 200
 LOOK_EVERY_S = 1.0
+LOOK_ANYWAY_EVERY_S = 30.0
 LOOK_FOR_SINKS_EVERY_S = 5.0
 PAUSE_AFTER_ERROR_S = 2.0
 END_TURNS_WITHIN_S = 5.0
@@ -64,8 +65,7 @@ class Relay(Part):
                     if await self._order() or time.monotonic() >= look_at:
                         await self._follow_sinks()
                         look_at = time.monotonic() + LOOK_FOR_SINKS_EVERY_S
-                    for _, loop, _ in self._loops.values():
-                        loop.wake()
+                    await self._wake()
                 except REPEATABLE as error:
                     log.warning("the outbox was not ordered", error=str(error))
                     await _any_of(self._stopping, timeout_s=PAUSE_AFTER_ERROR_S)
@@ -90,6 +90,14 @@ class Relay(Part):
                 ordered += more
         self._counts.ordered.inc(ordered)
         return ordered
+
+    async def _wake(self) -> None:
+        """The sinks that have something to tell now; also what was to be tried again about now."""
+        async with self._ledger.connection() as connection:
+            found = await sql.find_work.rows(connection)
+        for row in found:
+            if row["sink"] in self._loops:
+                self._loops[row["sink"]][1].wake()
 
     async def _follow_sinks(self) -> None:
         async with self._ledger.connection() as connection:
@@ -149,7 +157,7 @@ class SinkLoop:
                     # A defect at one sink must not be the end of the others.
                     log.exception("a sink cannot be told", sink=self._sink.name)
                     await _any_of(self._ending, timeout_s=PAUSE_AFTER_ERROR_S * 5)
-                await _any_of(self._woken, self._ending, timeout_s=LOOK_EVERY_S * 2)
+                await _any_of(self._woken, self._ending, timeout_s=LOOK_ANYWAY_EVERY_S)
         finally:
             await self.close()
 

@@ -1669,6 +1669,17 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.find_event_work() RETURNS SETOF text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+  SELECT DISTINCT k.sink FROM public.consumer_offset_t k
+    JOIN public.outbox_partition_t c ON c.partition = k.partition
+   WHERE k.position < c.last_position
+     AND (k.held_until IS NULL OR k.held_until < clock_timestamp())
+     AND (k.retry_at IS NULL OR k.retry_at < clock_timestamp())
+$$;
+
 CREATE FUNCTION shoal.fire_schedules(p_instance_id text, p_elected_at timestamp with time zone, p_schedule_ids uuid[], p_versions bigint[], p_seen timestamp with time zone[], p_next_fires timestamp with time zone[], p_next_runs timestamp with time zone[], p_runs integer[], p_run_ids uuid[], p_fire_ts timestamp with time zone[], p_since timestamp with time zone[], OUT moved integer, OUT runs integer) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -4119,6 +4130,9 @@ GRANT ALL ON FUNCTION shoal.fail_event(p_sink text, p_holder uuid, p_partition s
 REVOKE ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO service_role;
 GRANT ALL ON FUNCTION shoal.fail_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_errors text[], p_permanent boolean[], p_retry_after_s real[]) TO shoal_worker;
+
+REVOKE ALL ON FUNCTION shoal.find_event_work() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.find_event_work() TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.fire_schedules(p_instance_id text, p_elected_at timestamp with time zone, p_schedule_ids uuid[], p_versions bigint[], p_seen timestamp with time zone[], p_next_fires timestamp with time zone[], p_next_runs timestamp with time zone[], p_runs integer[], p_run_ids uuid[], p_fire_ts timestamp with time zone[], p_since timestamp with time zone[], OUT moved integer, OUT runs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.fire_schedules(p_instance_id text, p_elected_at timestamp with time zone, p_schedule_ids uuid[], p_versions bigint[], p_seen timestamp with time zone[], p_next_fires timestamp with time zone[], p_next_runs timestamp with time zone[], p_runs integer[], p_run_ids uuid[], p_fire_ts timestamp with time zone[], p_since timestamp with time zone[], OUT moved integer, OUT runs integer) TO service_role;

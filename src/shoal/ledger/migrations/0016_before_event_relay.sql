@@ -96,6 +96,17 @@ CREATE FUNCTION shoal.free_cursors(p_sink text) RETURNS SETOF public.consumer_of
      AND (k.retry_at IS NULL OR k.retry_at < clock_timestamp())
 $$;
 
+-- find_event_work: the sinks that have something to tell and nobody who is at it. For a process that tells
+-- many, so that not each of them has to look.
+CREATE FUNCTION shoal.find_event_work() RETURNS SETOF text LANGUAGE sql STABLE
+SECURITY DEFINER SET search_path = '' AS $$
+  SELECT DISTINCT k.sink FROM public.consumer_offset_t k
+    JOIN public.outbox_partition_t c ON c.partition = k.partition
+   WHERE k.position < c.last_position
+     AND (k.held_until IS NULL OR k.held_until < clock_timestamp())
+     AND (k.retry_at IS NULL OR k.retry_at < clock_timestamp())
+$$;
+
 -- take_events: take up to p_partitions partitions of a sink for p_lease_s seconds, under the token p_holder,
 -- and read what is to be told of each, up to p_at_most events. One row for each event, in order; up_to is
 -- where the cursor of the partition is to go once all of its rows were told. A partition of which nothing is
@@ -288,11 +299,11 @@ $$;
 CREATE INDEX dead_letters_of_event ON public.event_dead_letter_t (event_id);
 
 REVOKE ALL ON FUNCTION
-  shoal.order_outbox, shoal.add_sink, shoal.register_consumer, shoal.free_cursors, shoal.take_events,
-  shoal.advance_cursors, shoal.fail_event, shoal.release_cursors, shoal.delete_told_messages,
+  shoal.order_outbox, shoal.add_sink, shoal.register_consumer, shoal.free_cursors, shoal.find_event_work,
+  shoal.take_events, shoal.advance_cursors, shoal.fail_event, shoal.release_cursors, shoal.delete_told_messages,
   shoal.delete_old_events, shoal.heal_event_order FROM PUBLIC, anon, authenticated;
 GRANT EXECUTE ON FUNCTION
-  shoal.add_sink, shoal.delete_told_messages, shoal.delete_old_events, shoal.heal_event_order TO service_role;
+  shoal.add_sink, shoal.find_event_work, shoal.delete_told_messages, shoal.delete_old_events, shoal.heal_event_order TO service_role;
 GRANT EXECUTE ON FUNCTION
   shoal.order_outbox, shoal.register_consumer, shoal.take_events, shoal.advance_cursors, shoal.fail_event,
   shoal.release_cursors TO service_role, shoal_worker;
