@@ -53,7 +53,6 @@ class NodeAgent(Part):
         self._on_registered = on_registered
         self._over = asyncio.Event()
         """The connection has ended for good, or is to be made elsewhere."""
-        self._refusal: Forbidden | None = None
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
@@ -84,8 +83,6 @@ class NodeAgent(Part):
             token = await self._insisted(self._issue_token)
             began = loop.time()
             await self._stay(token)
-            if self._refusal is not None:
-                raise self._refusal
             failures = 0 if loop.time() - began > LIVED_WELL_S else failures + 1
             await asyncio.sleep(random_pause_s(failures))
 
@@ -123,8 +120,7 @@ class NodeAgent(Part):
         async def get_token() -> str:
             try:
                 token = await self._issue_token()
-            except Forbidden as error:
-                self._refusal = error
+            except Forbidden as error:  # the connection ends by this, and then the node
                 raise centrifuge.UnauthorizedError(error.code) from error
             if token.url != first.url:
                 self._over.set()

@@ -6,8 +6,10 @@ import stat
 import pytest
 
 from shoal.beacon.model import DisconnectCode, Refused
+from shoal.beacon.settings import websocket_url
 from shoal.runtime.errors import Conflict, Forbidden
 from shoal.wire.fleet import NodeError
+from tests.support.wire import wire_to_web
 
 from .conftest import StartNode
 from .desk import Desk, serve_desk
@@ -142,16 +144,14 @@ async def test_a_config_is_fetched_once_and_waited_for(desk: Desk, start_node: S
     assert len(list(node.folder.configs.iterdir())) == 1
 
 
-async def test_what_was_taken_back_is_stopped_told_or_not(desk: Desk, start_node: StartNode) -> None:
-    start_node(node_parallel=2)
-    await desk.calls("heartbeat")
-    told, untold = desk.chunk("slow", iterations=100_000), desk.chunk("slow", iterations=100_000)
-    await desk.assign(told, untold)
-    await desk.until(lambda: len(desk.heartbeats[-1].chunks) == 2)
-    await desk.until(lambda: all(share > 0 for share in desk.heartbeats[-1].chunks.values()))
-    await desk.take_back(told)
-    await desk.take_back(untold, silently=True)
-    await desk.until(lambda: not desk.heartbeats[-1].chunks)
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_what_was_taken_back_is_stopped_told_or_not(
+    desk: Desk, start_node: StartNode, is_told: bool
+) -> None:
+    start_node(node_heartbeat_s=30.0 if is_told else 0.3)
+    await desk.calls("getAssignedChunks")
+    await desk.assign(taken := desk.chunk("slow", iterations=100_000))
+    await desk.take_back(taken, silently=not is_told)
     await desk.assign(after := desk.chunk())
     await desk.has_results(after)
     assert {*desk.results} == {after.id}
@@ -209,6 +209,20 @@ async def test_tokens_are_renewed_without_losing_the_connection(desk: Desk, star
     await desk.assign(one := desk.chunk())
     await desk.has_results(one)
     assert desk.asked["getAssignedChunks"] <= 2, "it asks on every connect"
+
+
+async def test_a_beacon_that_has_moved_is_followed(desk: Desk, start_node: StartNode) -> None:
+    desk.token_lives_s = 2
+    start_node()
+    await desk.calls("heartbeat")
+    async with wire_to_web(desk.url) as (wire, url):
+        desk.client_url = websocket_url(url)
+        desk.token_lives_s = 900
+        await desk.calls("getAssignedChunks")
+        wire.cut()
+        asked = desk.asked["heartbeat"]
+        await asyncio.sleep(1.0)
+        assert desk.asked["heartbeat"] == asked, "it is on the wire"
 
 
 async def test_a_ledger_that_was_made_anew_is_registered_with(desk: Desk, start_node: StartNode) -> None:
