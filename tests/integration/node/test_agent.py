@@ -214,7 +214,7 @@ async def test_tokens_are_renewed_without_losing_the_connection(desk: Desk, star
 async def test_a_beacon_that_has_moved_is_followed(desk: Desk, start_node: StartNode) -> None:
     desk.token_lives_s = 2
     start_node()
-    await desk.calls("heartbeat")
+    await desk.calls("getAssignedChunks")
     async with wire_to_web(desk.url) as (wire, url):
         desk.client_url = websocket_url(url)
         desk.token_lives_s = 900
