@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.rooms import fleet, foundation, jobs
+from tests.scenarios.rooms import fleet, foundation, jobs, schedules
 from tests.scenarios.strikes import Verdict
 
 
@@ -30,5 +30,14 @@ async def test_every_chunk_counts_once_while_a_fleet_is_struck(tmp_path: Path) -
     verdict = Verdict("fleet.test.1")
 
     await fleet.run(tmp_path, verdict, load=fleet.SMALL)
+
+    assert verdict.complaints == []
+
+
+@pytest.mark.timeout(300)
+async def test_every_occurrence_is_fired_once_while_leaders_and_postgres_are_struck(tmp_path: Path) -> None:
+    verdict = Verdict("schedules.test.1")
+
+    await schedules.run(tmp_path, verdict, load=schedules.SMALL)
 
     assert verdict.complaints == []

@@ -8,6 +8,8 @@
 """
 
 import asyncio
+import os
+import socket
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -46,7 +48,7 @@ class Leadership(Part):
         self._url = settings.direct_url
         self._lease_s = lease_s
         self._clock = clock or SystemClock()
-        self.instance = instance or f"scheduler-{uuid4()}"
+        self.instance = instance or f"{socket.gethostname()[:200]}:{os.getpid()}:{uuid4().hex[:12]}"
         self._term: Term | None = None
         self._believed_until = 0.0
         self._stopping = asyncio.Event()
