@@ -144,7 +144,7 @@ def open_fleet(gate: Gate, desk: FleetDesk, measures: FleetMeasures) -> None:
             if peer.kind != NODE:
                 raise Refused(ErrorCode.PERMISSION_DENIED, "permission denied")
             with measures.call(method):
-                return msgspec.to_builtins(await handler(peer.user, _read(data, asked)))
+                return await handler(peer.user, _read(data, asked))
 
         gate.answer(method, handle)
 

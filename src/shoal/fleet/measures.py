@@ -58,11 +58,15 @@ class FleetMeasures:
         self.aggregated = Counter(
             "sentinel_tasks_finished", "Fleet tasks whose result this sentinel wrote.", registry=registry
         )
+        self._of_verdict: dict[str, Counter] = {}
         self._accepted = [0] * SECONDS
         self._second = 0
 
     def completed(self, verdict: str) -> None:
-        self._verdicts.labels(verdict).inc()
+        counter = self._of_verdict.get(verdict)
+        if counter is None:
+            counter = self._of_verdict[verdict] = self._verdicts.labels(verdict)
+        counter.inc()
         if verdict == "OK":
             self._turn()
             self._accepted[self._second % SECONDS] += 1
