@@ -29,6 +29,7 @@ from shoal.wire.events import (
     SinkView,
 )
 from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, StartedJobs, TaskPage, TaskView
+from shoal.wire.mesh import DataSets, MeshView, PushDataSet, Pushed
 from shoal.wire.nodes import ChangeNode, ClaimNode, NodePage, NodeView, SetAccess
 from shoal.wire.schedules import Ran, RunPage, SchedulePage, ScheduleView, Upcoming
 from shoal.wire.types import JobTypePage, TaskTypes, TaskTypeView
@@ -194,6 +195,15 @@ class Client:
         answer = self._send("DELETE", "/api/discord/link")
         if not answer.is_success:
             raise refusal(answer.status_code, answer.content)
+
+    def list_data_sets(self) -> DataSets:
+        return self._call("GET", "/api/mesh/data-sets", DataSets)
+
+    def push_data_set(self, request: PushDataSet) -> Pushed:
+        return self._call("POST", "/api/mesh/push", Pushed, json=msgspec.to_builtins(request))
+
+    def read_mesh(self) -> MeshView:
+        return self._call("GET", "/api/mesh", MeshView)
 
     def issue_beacon_token(self) -> BeaconToken:
         return self._call("POST", "/api/token", BeaconToken)

@@ -11,6 +11,7 @@ import typer
 from shoal.cli import (
     beacon,
     config,
+    coordinator,
     database,
     discord,
     ended_jobs,
@@ -48,6 +49,7 @@ app.add_typer(mesh.app, name="mesh")
 app.add_typer(node.app, name="node")
 app.command("sentinel")(sentinel.sentinel)
 app.add_typer(events.app, name="events")
+app.command("coordinator")(coordinator.coordinator)
 app.add_typer(key.app, name="key")
 app.add_typer(database.app, name="db")
 app.add_typer(beacon.app, name="beacon")

@@ -20,6 +20,8 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     started_at: datetime
     url: str
+    coordinator: str = ""
+    """Where the coordinator of the mesh answers."""
 
 
 class Hold:
@@ -30,9 +32,9 @@ class Hold:
         self._holder = holder
         _write_note(lock_file, holder)
 
-    def update(self, *, url: str) -> None:
+    def update(self, *, url: str, coordinator: str = "") -> None:
         """Tell others where the holder can be reached."""
-        self._holder = msgspec.structs.replace(self._holder, url=url)
+        self._holder = msgspec.structs.replace(self._holder, url=url, coordinator=coordinator)
         _write_note(self._lock_file, self._holder)
 
     def release(self) -> None:

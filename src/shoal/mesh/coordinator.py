@@ -67,6 +67,20 @@ class Coordinator:
             self._cut(transfer)
         self.active = self._on_end = None
 
+    def listen_first(self) -> None:
+        """For a while nothing is given out: what servers have and are at is heard first."""
+        self._ready_at = self._clock.monotonic() + self._settings.mesh_relearn_s
+
+    def forget(self) -> None:
+        """Another coordinator has taken over: polls are sent on to it, and nothing here is true any more."""
+        self.active = self._on_end = None
+        for server in self.servers.values():
+            if server.poll is not None:
+                server.poll.cancel()
+        self.servers.clear()
+        self._transfers.clear()
+        self._cancelled.clear()
+
     # What servers say
 
     def poll(self, status: Status) -> "asyncio.Future[Work]":

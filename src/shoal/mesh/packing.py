@@ -68,11 +68,9 @@ def _walk(folder: Path) -> Iterator[Path]:
 
     if not folder.is_dir():
         raise Invalid("folder_not_found", f"{folder} is no folder.")
-    for above, _, names in os.walk(folder, onerror=refuse):
+    for above, folders, names in os.walk(folder, onerror=refuse):
         yield from (Path(above) / name for name in names)
-        for entry in os.scandir(above):
-            if entry.is_dir() and entry.is_symlink():
-                yield Path(entry.path)
+        yield from (path for name in folders if (path := Path(above) / name).is_symlink())
 
 
 def _found(folder: Path, path: Path) -> Found:

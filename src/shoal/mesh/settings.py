@@ -9,8 +9,12 @@ from shoal.runtime.settings import SECRET
 
 class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     coordinator_listen: Annotated[
-        str, msgspec.Meta(description="Where agents reach the coordinator; port 0 takes a free one.")
-    ] = "127.0.0.1:8090"
+        str,
+        msgspec.Meta(
+            description="Where agents reach the coordinator. Empty means 127.0.0.1:8090, and a free port in "
+            "'shoal up'."
+        ),
+    ] = ""
     mesh_secret: Annotated[
         str,
         msgspec.Meta(

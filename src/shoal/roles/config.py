@@ -99,9 +99,11 @@ def read_found_config(given: Given, found: Mapping[str, object]) -> Settings:
     return _read(given, found)
 
 
-def read_offered_config(given: Given, directory: DataDirectory, *, url: str) -> Settings:
+def read_offered_config(
+    given: Given, directory: DataDirectory, *, url: str, coordinator: str = ""
+) -> Settings:
     """What nobody gave a value is what the ``shoal up`` of this data directory uses."""
-    return _read(given, offered_by(directory, url=url))
+    return _read(given, offered_by(directory, url=url, coordinator=coordinator))
 
 
 def read_attached_config(given: Given) -> Settings:
@@ -109,11 +111,13 @@ def read_attached_config(given: Given) -> Settings:
     settings = read_config(given)
     directory = DataDirectory(settings[LocalSettings].data_dir)
     holder = directory.holder()
-    return settings if holder is None else read_offered_config(given, directory, url=holder.url)
+    if holder is None:
+        return settings
+    return read_offered_config(given, directory, url=holder.url, coordinator=holder.coordinator)
 
 
-def offered_by(directory: DataDirectory, *, url: str) -> dict[str, object]:
-    """The settings that follow from a data directory whose API is reached at ``url``."""
+def offered_by(directory: DataDirectory, *, url: str, coordinator: str = "") -> dict[str, object]:
+    """The settings that follow from a data directory whose API and coordinator are reached there."""
     from shoal.local.servers import servers_of  # noqa: PLC0415 - they need more than a base install has
 
     postgres, valkey = servers_of(directory)
@@ -129,6 +133,10 @@ def offered_by(directory: DataDirectory, *, url: str) -> dict[str, object]:
         "centrifugo_token_secret": secrets.derive("centrifugo token secret"),
         "centrifugo_proxy_secret": secrets.derive("centrifugo proxy secret"),
         "operator_ids": (secrets.owner_id,),
+        "mesh_secret": secrets.derive("mesh tickets"),
+        "mesh_token": secrets.derive("mesh token"),
+        "mesh_coordinators": (coordinator,) if coordinator else (),
+        "mesh_store": str(directory.path / "mesh"),
         "api_url": url,
     }
 

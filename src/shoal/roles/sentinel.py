@@ -8,6 +8,7 @@ from shoal.access.settings import AccessSettings
 from shoal.api.app import build_app
 from shoal.api.ended_jobs import ended_jobs_router
 from shoal.api.jobs import jobs_router
+from shoal.api.mesh import mesh_router
 from shoal.api.schedules import schedules_router
 from shoal.api.server import HttpServer
 from shoal.api.settings import ApiSettings
@@ -29,6 +30,7 @@ from shoal.jobs.task_types import TaskTypeControl
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
+from shoal.mesh.service import MeshDesk
 from shoal.roles.beacon import beacon_side
 from shoal.roles.config import RoleSettings
 from shoal.roles.discord import NoFleet, discord_side, nodes_shown
@@ -46,7 +48,9 @@ from shoal.vault.store import open_vault
 from shoal.wire.status import StatusMetrics
 
 
-def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[list[Part], HttpServer]:
+def sentinel_parts(
+    settings: Settings, *, may_migrate: bool = False, with_coordinator: bool = False
+) -> tuple[list[Part], HttpServer]:
     """The parts in the order in which they start; the server is the last."""
     clock = SystemClock()
     ledger = Ledger(settings[LedgerSettings], application="shoal sentinel")
@@ -108,6 +112,7 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
             schedules_router(Schedules(ledger)),
             job_types_router(jobs),
             task_types_router(TaskTypeControl(ledger), operators=settings[AccessSettings].operator_ids),
+            mesh_router(MeshDesk(ledger, brain), operators=settings[AccessSettings].operator_ids),
             *beacon.handlers,
             *fleet.handlers,
             *events.handlers,
@@ -125,6 +130,12 @@ def sentinel_parts(settings: Settings, *, may_migrate: bool = False) -> tuple[li
     chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
     schedules = schedule_parts(settings, ledger=ledger, listener=listener, registry=registry)
     parts = [*chores, *schedules, *events.parts, *beacon.parts, *bot_parts, *fleet.parts]
+    if with_coordinator:
+        from shoal.roles.coordinator import coordinator_parts  # noqa: PLC0415 - its libraries are an extra
+
+        parts += coordinator_parts(
+            settings, ledger=ledger, listener=listener, brain=brain, vault=vault, registry=registry
+        )[0]
     return [schema, ledger, listener, brain, *parts, server], server
 
 

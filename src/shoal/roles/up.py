@@ -6,12 +6,14 @@ What the settings name elsewhere (a database, a Redis) is used instead of an emb
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from importlib.util import find_spec
 
 from shoal.api.settings import ApiSettings
 from shoal.brain.settings import BrainSettings
 from shoal.ledger.settings import LedgerSettings
 from shoal.local.directory import DataDirectory, LocalSettings
 from shoal.local.servers import servers_of
+from shoal.mesh.settings import CoordinatorSettings
 from shoal.node.settings import NodeSettings
 from shoal.roles.config import Given, RoleSettings, read_config, read_offered_config
 from shoal.roles.sentinel import sentinel_parts
@@ -38,11 +40,14 @@ async def run_up(
     port = asked[ApiSettings].api_port or free_port(asked[ApiSettings].api_host)
     given = Given(flags={**given.flags, "api_port": port}, file=given.file)
     url = asked[ApiSettings].api_public_url or f"http://127.0.0.1:{port}"
+    coordinator = asked[CoordinatorSettings].coordinator_listen or f"127.0.0.1:{free_port('127.0.0.1')}"
+    given = given.with_flags(coordinator_listen=coordinator)
     hold = directory.hold(url=url)
+    hold.update(url=url, coordinator=coordinator)
     try:
-        settings = read_offered_config(given, directory, url=url)
+        settings = read_offered_config(given, directory, url=url, coordinator=coordinator)
         configure_logs(settings[LogSettings])
-        parts, server = sentinel_parts(settings, may_migrate=True)
+        parts, server = sentinel_parts(settings, may_migrate=True, with_coordinator=is_mesh_installed())
 
         await run_parts(
             [
@@ -56,6 +61,11 @@ async def run_up(
         )
     finally:
         hold.release()
+
+
+def is_mesh_installed() -> bool:
+    """The libraries of the mesh are an extra; without them there is no coordinator."""
+    return all(find_spec(name) for name in ("blake3", "google_crc32c", "grpc", "numpy"))
 
 
 def embedded_servers(asked: Settings, directory: DataDirectory) -> list[Part]:

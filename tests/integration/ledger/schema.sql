@@ -1018,6 +1018,25 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION shoal.claim_mesh_task() RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+BEGIN
+  PERFORM shoal.promote_due_tasks();
+  RETURN QUERY
+    UPDATE public.job_tasks t
+       SET status = 'claimed', worker_id = 'mesh', claim_token = gen_random_uuid(),
+           claimed_at = clock_timestamp(), attempts = t.attempts + 1
+      FROM (SELECT r.id FROM public.job_tasks r
+             WHERE r.executor = 'mesh' AND r.status = 'pending' AND r.waiting_on = 0 AND NOT r.delayed
+               AND NOT EXISTS (SELECT FROM public.job_tasks h WHERE h.executor = 'mesh' AND h.status = 'claimed')
+             ORDER BY r.order_key, r.id LIMIT 1 FOR UPDATE SKIP LOCKED) ready
+     WHERE t.id = ready.id
+    RETURNING t.id;
+END
+$$;
+
 CREATE FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) RETURNS TABLE(task_id uuid, job_id uuid, user_id uuid, job_type text, task_name text, task_type text, attempt integer, max_attempts integer, timeout_s real, input jsonb, needs jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3140,6 +3159,20 @@ CREATE TABLE public.configs (
     CONSTRAINT configs_body_check CHECK ((octet_length(body) <= 524288))
 );
 
+CREATE TABLE public.data_sets (
+    id text NOT NULL,
+    name text NOT NULL,
+    size_bytes bigint NOT NULL,
+    shards integer NOT NULL,
+    files integer NOT NULL,
+    published_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT data_sets_files_check CHECK ((files > 0)),
+    CONSTRAINT data_sets_id_check CHECK ((id ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT data_sets_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'::text)),
+    CONSTRAINT data_sets_shards_check CHECK ((shards > 0)),
+    CONSTRAINT data_sets_size_bytes_check CHECK ((size_bytes > 0))
+);
+
 CREATE VIEW public.dead_letters WITH (security_invoker='true') AS
  SELECT t.id AS task_id,
     t.job_id,
@@ -3445,6 +3478,9 @@ ALTER TABLE ONLY public.configs
 ALTER TABLE ONLY public.consumer_offset_t
     ADD CONSTRAINT consumer_offset_t_pkey PRIMARY KEY (sink, partition);
 
+ALTER TABLE ONLY public.data_sets
+    ADD CONSTRAINT data_sets_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.discord_link_codes
     ADD CONSTRAINT discord_link_codes_code_hash_key UNIQUE (code_hash);
 
@@ -3557,6 +3593,8 @@ CREATE UNIQUE INDEX access_keys_live_name ON public.access_keys USING btree (nam
 
 CREATE INDEX configs_by_use ON public.configs USING btree (used_at);
 
+CREATE INDEX data_sets_by_name ON public.data_sets USING btree (name, published_at DESC);
+
 CREATE INDEX dead_letters_of_event ON public.event_dead_letter_t USING btree (event_id);
 
 CREATE INDEX event_store_in_order ON public.event_store_t USING btree (tx, seq);
@@ -3584,6 +3622,8 @@ CREATE INDEX job_tasks_fleet_claimed ON public.job_tasks USING btree (id) WHERE 
 CREATE INDEX job_tasks_fleet_ready ON public.job_tasks USING btree (order_key, id) WHERE (((executor)::text = 'fleet'::text) AND ((status)::text = 'pending'::text) AND (waiting_on = 0) AND (NOT delayed));
 
 CREATE INDEX job_tasks_of_job ON public.job_tasks USING btree (job_id, sequence) WITH (fillfactor='50');
+
+CREATE INDEX job_tasks_of_mesh ON public.job_tasks USING btree (status, order_key, id) WHERE (((executor)::text = 'mesh'::text) AND ((status)::text = ANY (ARRAY['pending'::text, 'claimed'::text])));
 
 CREATE INDEX job_tasks_ready ON public.job_tasks USING btree (task_type, order_key, id) WHERE (((status)::text = 'pending'::text) AND (waiting_on = 0) AND (NOT delayed));
 
@@ -3695,6 +3735,8 @@ ALTER TABLE public.access_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.configs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.consumer_offset_t ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.data_sets ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.discord_link_codes ENABLE ROW LEVEL SECURITY;
 
@@ -4063,6 +4105,9 @@ REVOKE ALL ON FUNCTION shoal.backoff(p_base_s real, p_attempt integer, p_chance 
 REVOKE ALL ON FUNCTION shoal.claim_fleet_tasks(p_max_tasks integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.claim_fleet_tasks(p_max_tasks integer) TO service_role;
 
+REVOKE ALL ON FUNCTION shoal.claim_mesh_task() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.claim_mesh_task() TO service_role;
+
 REVOKE ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) TO service_role;
 GRANT ALL ON FUNCTION shoal.claim_work(p_worker_id text, p_max_tasks integer, p_task_types text[], p_lease_s integer, p_claim_token uuid, p_repeated boolean) TO shoal_worker;
@@ -4306,6 +4351,8 @@ REVOKE ALL ON FUNCTION shoal.wrong_in_graphs(p_job_ids uuid[], p_graphs jsonb[])
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_keys TO service_role;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.configs TO service_role;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.data_sets TO service_role;
 
 GRANT SELECT ON TABLE public.dead_letters TO authenticated;
 GRANT SELECT ON TABLE public.dead_letters TO service_role;

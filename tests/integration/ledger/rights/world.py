@@ -29,6 +29,7 @@ INSERT INTO shoal.vault_quota DEFAULT VALUES;
 SELECT shoal.elect_scheduler('it', 1);
 SELECT shoal.add_sink('all', 'beacon', '{*}');
 INSERT INTO discord_server_filters (guild_id, member_count, filter) VALUES ('1', 0, '');
+INSERT INTO data_sets (id, name, size_bytes, shards, files) VALUES (repeat('0', 64), 'model', 1, 1, 1);
 """
 
 LINK = "INSERT INTO discord_links (discord_id, user_id, discord_name) VALUES ($1, $2, $3)"
