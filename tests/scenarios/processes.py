@@ -19,9 +19,16 @@ class Launched:
     """A ``shoal`` command that runs until it is told to stop. Its log is appended to, start after start."""
 
     def __init__(
-        self, arguments: Sequence[str], *, log_file: Path, environment: Mapping[str, str], ready: bytes
+        self,
+        arguments: Sequence[str],
+        *,
+        log_file: Path,
+        environment: Mapping[str, str],
+        ready: bytes,
+        module: str = "shoal",
     ) -> None:
-        self.command = [sys.executable, "-m", "shoal", *arguments]
+        """``module`` is another program with the same commands."""
+        self.command = [sys.executable, "-m", module, *arguments]
         self.log_file = log_file
         self._environment = environment
         self._ready = ready

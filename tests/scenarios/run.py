@@ -14,13 +14,14 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from tests.scenarios.rooms import fleet, foundation, jobs, schedules
+from tests.scenarios.rooms import fleet, foundation, jobs, mesh, schedules
 from tests.scenarios.strikes import Verdict, say
 
 ROOMS: dict[str, Callable[[Path, Verdict], Coroutine[Any, Any, None]]] = {
     "fleet": fleet.run,
     "foundation": foundation.run,
     "jobs": jobs.run,
+    "mesh": mesh.run,
     "schedules": schedules.run,
 }
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.rooms import fleet, foundation, jobs, schedules
+from tests.scenarios.rooms import fleet, foundation, jobs, mesh, schedules
 from tests.scenarios.strikes import Verdict
 
 
@@ -39,5 +39,17 @@ async def test_every_occurrence_is_fired_once_while_leaders_and_postgres_are_str
     verdict = Verdict("schedules.test.1")
 
     await schedules.run(tmp_path, verdict, load=schedules.SMALL)
+
+    assert verdict.complaints == []
+
+
+@pytest.mark.timeout(300)
+async def test_every_machine_gets_every_byte_while_machines_and_coordinator_are_struck(
+    tmp_path: Path,
+) -> None:
+    """Trap 6.10: with the coordinator, everything it knew is gone, and comes again from the machines."""
+    verdict = Verdict("mesh.test.1")
+
+    await mesh.run(tmp_path, verdict, load=mesh.SMALL)
 
     assert verdict.complaints == []

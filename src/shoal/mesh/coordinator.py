@@ -55,7 +55,7 @@ class Coordinator:
         self.end()
         now = self._clock.monotonic()
         limits = Limits(uploads=self._settings.mesh_uploads, origin=self._settings.mesh_origin_slots)
-        self.active = Distribution(push, limits=limits, now=now)
+        self.active = Distribution(push, limits=limits, now=now, settled_from=self._ready_at)
         self._on_end = on_end
         log.info("push begun", job=push.job_id, name=push.data_set.name, shards=len(push.data_set.shards))
         for server in self.servers.values():
@@ -203,7 +203,7 @@ class Coordinator:
         if server is not None and status.epoch < server.epoch:
             raise Conflict("server_is_older", "This server has started anew since: the poll is an old one.")
         if server is not None and server.epoch != status.epoch:
-            self._lose(server, "came anew")  # what it was at ended with its process
+            self._lose(server, "came anew", comes_back=True)  # what it was at ended with its process
             server = None
         if server is None:
             for other in [one for one in self.servers.values() if one.address == status.address]:
@@ -357,7 +357,7 @@ class Coordinator:
         if (server := self.servers.get(transfer.server_id)) is not None:
             server.transfers.pop(transfer.id, None)
 
-    def _lose(self, server: Server, why: str) -> None:
+    def _lose(self, server: Server, why: str, *, comes_back: bool = False) -> None:
         log.info("server gone", server=server.id, address=server.address, why=why)
         for transfer in list(self._transfers.values()):
             if server.id in (transfer.server_id, transfer.source_id):
@@ -365,7 +365,7 @@ class Coordinator:
         if server.poll is not None:
             server.poll.cancel()
         if self.active is not None:
-            self.active.forget(server.id)
+            self.active.forget(server.id, comes_back=comes_back)
         del self.servers[server.id]
         self._cancelled.pop(server.id, None)
         self._plan_soon()

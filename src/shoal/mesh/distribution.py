@@ -14,12 +14,16 @@ SETTLING_S = 1.0
 
 
 class Distribution:
-    def __init__(self, push: Push, *, limits: Limits, now: float, seed: int = 0) -> None:
+    def __init__(
+        self, push: Push, *, limits: Limits, now: float, settled_from: float = 0, seed: int = 0
+    ) -> None:
+        """``settled_from``: who comes before belongs to the goal. A coordinator that starts hears first."""
         self.push = push
         self.goal: set[str] = set()
         self.from_origin = self.from_peers = 0
         self.bytes_from_origin = self.bytes_from_peers = 0
         self.began = now
+        self._settled_from = settled_from
         self._settled_at: float | None = None
         self._swarm = Swarm(len(push.data_set.shards), limits=limits)
         self._number: dict[str, int] = {}
@@ -63,13 +67,14 @@ class Distribution:
         self._silent.add(server_id)
         self._swarm.know(number, owned, coming=coming, gives=False)
 
-    def forget(self, server_id: str) -> None:
-        """It is gone. Its transfers have been given up before."""
+    def forget(self, server_id: str, *, comes_back: bool = False) -> None:
+        """It is gone. Its transfers have been given up before. One that comes back stays in the goal."""
         if (number := self._number.pop(server_id, None)) is not None:
             del self._id[number]
             self._swarm.leave(number)
         self._silent.discard(server_id)
-        self.goal.discard(server_id)
+        if not comes_back:
+            self.goal.discard(server_id)
 
     def assign(self, waiting: Iterable[Server], *, now: float) -> list[Transfer]:
         """What starts now, of what these servers, longest waiting first, could do."""
@@ -171,7 +176,7 @@ class Distribution:
             self._swarm.downloads[number] = 0
             return
         if self._settled_at is None:
-            self._settled_at = now + SETTLING_S
+            self._settled_at = max(now + SETTLING_S, self._settled_from)
         if now < self._settled_at or not self.goal:
             self.goal.add(server.id)
 

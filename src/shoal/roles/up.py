@@ -40,7 +40,7 @@ async def run_up(
     port = asked[ApiSettings].api_port or free_port(asked[ApiSettings].api_host)
     given = Given(flags={**given.flags, "api_port": port}, file=given.file)
     url = asked[ApiSettings].api_public_url or f"http://127.0.0.1:{port}"
-    coordinator = asked[CoordinatorSettings].coordinator_listen or f"127.0.0.1:{free_port('127.0.0.1')}"
+    coordinator = asked[CoordinatorSettings].coordinator_listen or coordinator_address(directory)
     given = given.with_flags(coordinator_listen=coordinator)
     hold = directory.hold(url=url)
     hold.update(url=url, coordinator=coordinator)
@@ -61,6 +61,25 @@ async def run_up(
         )
     finally:
         hold.release()
+
+
+def coordinator_address(directory: DataDirectory) -> str:
+    """The one of the last time, if it is free: agents know it. Else one that is free."""
+    kept = directory.path / "coordinator-address"
+    if not (kept.is_file() and is_free(kept.read_text())):
+        kept.write_text(f"127.0.0.1:{free_port('127.0.0.1')}")
+    return kept.read_text()
+
+
+def is_free(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    with closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except (OSError, ValueError):
+            return False
+    return True
 
 
 def is_mesh_installed() -> bool:

@@ -3780,6 +3780,8 @@ ALTER TABLE public.scheduler_lock_t ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY service_does_everything ON public.configs TO service_role USING (true) WITH CHECK (true);
 
+CREATE POLICY service_does_everything ON public.data_sets TO service_role USING (true) WITH CHECK (true);
+
 CREATE POLICY service_does_everything ON public.job_artifacts TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_does_everything ON public.job_tasks TO service_role USING (true) WITH CHECK (true);

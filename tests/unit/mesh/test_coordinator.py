@@ -179,6 +179,20 @@ async def test_a_server_that_starts_anew_is_known_by_what_it_says_now() -> None:
         desk.poll("a", 0, 1, epoch=1)
 
 
+async def test_a_server_that_starts_anew_still_belongs_to_the_goal() -> None:
+    desk = Desk()
+    desk.poll("a", 0, 1, 2, 3)
+    desk.poll("b", 0, 1, 2)
+    await asyncio.sleep(0)
+    desk.clock.move(2)
+    desk.poll("b", epoch=2)
+    desk.poll("a", 0, 1, 2, 3)
+    await asyncio.sleep(0)
+    assert desk.ended == []
+    assert desk.coordinator.active is not None
+    assert desk.coordinator.active.goal == {"a", "b"}
+
+
 async def test_a_lost_disk_at_the_same_address_is_another_server() -> None:
     desk = Desk()
     desk.poll("a", 0, 1, 2, 3)

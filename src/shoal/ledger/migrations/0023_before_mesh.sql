@@ -43,5 +43,6 @@ SELECT shoal.register_job_type('mesh.push', '1',
 ALTER TABLE public.data_sets ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON public.data_sets FROM PUBLIC, anon, authenticated, service_role, shoal_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.data_sets TO service_role;
+CREATE POLICY service_does_everything ON public.data_sets TO service_role USING (true) WITH CHECK (true);
 REVOKE ALL ON FUNCTION shoal.claim_mesh_task FROM PUBLIC, anon, authenticated;
 GRANT EXECUTE ON FUNCTION shoal.claim_mesh_task TO service_role;

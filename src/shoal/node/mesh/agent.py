@@ -37,7 +37,7 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 FIRST_PAUSE_S = 0.1
-LONGEST_PAUSE_S = 3.0
+LONGEST_PAUSE_S = 2.0
 SHORT_CALL_S = 10.0
 MANIFEST_CALL_S = 120.0
 

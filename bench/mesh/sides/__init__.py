@@ -1,0 +1,1 @@
+"""Programs that the bench starts as processes of their own."""
