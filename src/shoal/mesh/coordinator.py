@@ -41,6 +41,8 @@ class Coordinator:
         self._settings = settings
         self._clock = clock
         self._measures = measures
+        self._waiting: dict[str, Server] = {}
+        """Who has a poll that was not answered, longest waiting first; some of them have died since."""
         self._transfers: dict[str, Transfer] = {}
         self._cancelled: dict[str, set[str]] = {}
         """What a server must stop, or stop giving out, and hears of with its next heartbeat."""
@@ -91,6 +93,8 @@ class Coordinator:
             server.poll.cancel()
         server.poll = asyncio.get_running_loop().create_future()
         server.asked = now
+        self._waiting.pop(server.id, None)
+        self._waiting[server.id] = server
         for transfer in [one for key, one in server.transfers.items() if key not in status.running]:
             self._settle_by_inventory(transfer, status)
         self._hear(server, status)
@@ -249,9 +253,8 @@ class Coordinator:
         active, now = self.active, self._clock.monotonic()
         if active is None or now < self._ready_at:
             return
-        waiting = sorted(
-            (one for one in self.servers.values() if self._waits(one, now)), key=lambda one: one.asked
-        )
+        self._waiting = {one.id: one for one in self._waiting.values() if self._is_waiting(one.id)}
+        waiting = [one for one in self._waiting.values() if self._waits(one, now)]
         for transfer in active.assign(waiting, now=now) if waiting else ():
             server = self.servers[transfer.server_id]
             transfer.lease_s = self._settings.mesh_lease_s if server.is_ours else SIMPLE_LEASE_S
@@ -268,7 +271,9 @@ class Coordinator:
             told(ended)
 
     def _waits(self, server: Server, now: float) -> bool:
-        return self._is_waiting(server.id) and not server.transfers and now >= server.full_until
+        if server.transfers or now < server.full_until or self.active is None:
+            return False
+        return not self.active.is_complete(server.id)
 
     def _settle_by_inventory(self, transfer: Transfer, status: Status) -> None:
         """The server is not at it any more: it has the shard, or the transfer came to nothing."""

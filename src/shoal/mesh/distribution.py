@@ -28,6 +28,8 @@ class Distribution:
         self._swarm = Swarm(len(push.data_set.shards), limits=limits)
         self._number: dict[str, int] = {}
         self._id: dict[int, str] = {}
+        self._lacking: set[str] = set()
+        """Who of the goal does not have everything."""
         self._silent: set[str] = set()
         self._barred: dict[tuple[str, str], float] = {}
         self._failures: dict[tuple[str, str], int] = {}
@@ -51,6 +53,7 @@ class Distribution:
         else:
             self._silent.add(server.id)
         self._swarm.know(self._number[server.id], bits.astype(np.bool_), coming=coming, gives=gives)
+        self._note_completeness(server.id)
 
     def doubt(self, server_id: str, shard: int) -> None:
         """It said that it has the shard and did not give it: it has not, until it says so again."""
@@ -59,6 +62,7 @@ class Distribution:
             owned, coming = self._owned(number), self._coming(number)
             owned[shard] = False
             self._swarm.know(number, owned, coming=coming)
+            self._note_completeness(server_id)
 
     def silence(self, server_id: str) -> None:
         """Nobody copies from it any more, and its copies count for nothing."""
@@ -75,6 +79,7 @@ class Distribution:
         self._silent.discard(server_id)
         if not comes_back:
             self.goal.discard(server_id)
+        self._note_completeness(server_id)
 
     def assign(self, waiting: Iterable[Server], *, now: float) -> list[Transfer]:
         """What starts now, of what these servers, longest waiting first, could do."""
@@ -108,6 +113,7 @@ class Distribution:
 
     def finish(self, transfer: Transfer, received: int) -> None:
         self._swarm.finish(self._row(transfer))
+        self._note_completeness(transfer.server_id)
         self._failures.pop((transfer.server_id, transfer.source_id), None)
         if transfer.source_id:
             self.from_peers += 1
@@ -136,7 +142,7 @@ class Distribution:
     def is_reached(self, now: float) -> bool:
         """Whether everybody of the goal has everything. There must be somebody, and time for others."""
         settled = self._settled_at is not None and now >= self._settled_at
-        return settled and bool(self.goal) and all(self.is_complete(one) for one in self.goal)
+        return settled and bool(self.goal) and not self._lacking
 
     def is_late(self, now: float) -> bool:
         return bool(self.push.deadline_s) and now >= self.began + self.push.deadline_s
@@ -179,6 +185,12 @@ class Distribution:
             self._settled_at = max(now + SETTLING_S, self._settled_from)
         if now < self._settled_at or not self.goal:
             self.goal.add(server.id)
+
+    def _note_completeness(self, server_id: str) -> None:
+        if server_id in self.goal and not self.is_complete(server_id):
+            self._lacking.add(server_id)
+        else:
+            self._lacking.discard(server_id)
 
     def _owned(self, number: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Of one that is silent, also what it is getting: nobody is sent to it either way."""

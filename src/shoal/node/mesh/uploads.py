@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from google_crc32c import value as crc32c
@@ -16,6 +17,8 @@ from shoal.runtime.tickets import Ticket, read_ticket
 from shoal.wire._generated.shard_transfer_pb2 import PieceData, ShardRequest
 from shoal.wire.data_sets import PIECE
 
+READ_AT_ONCE = 4
+"""Pieces: each reading costs a turn through a thread."""
 MOST_AT_A_TIME = 16
 """Whatever the coordinator says: no more streams than these."""
 
@@ -46,13 +49,9 @@ class Uploads:
         loop = asyncio.get_running_loop()
         try:
             file, size = await loop.run_in_executor(self._disk, self._store.open_shard, ticket.shard_hash)
-            try:
-                total = -(-size // PIECE)
-                for index in range(request.from_piece, total):
-                    start = index * PIECE
-                    data = await loop.run_in_executor(
-                        self._disk, os.pread, file, min(PIECE, size - start), start
-                    )
+            total = -(-size // PIECE)
+            async with aclosing(self._pieces(file, range(request.from_piece, total))) as pieces:
+                async for index, data in pieces:
                     await self._cap.take(len(data))
                     if upload.is_cut:
                         raise Forbidden("upload_cut", "The coordinator has ended this transfer.")
@@ -64,11 +63,28 @@ class Uploads:
                         crc32c=crc32c(data),
                     )
                     upload.sent += len(data)
-            finally:
-                os.close(file)
         finally:
             if self.running.get(ticket.task_id) is upload:
                 del self.running[ticket.task_id]
+
+    async def _pieces(self, file: int, wanted: range) -> AsyncGenerator[tuple[int, bytes], None]:
+        """Some are read at once, and the next ones while these are sent. The file is closed with the end."""
+        loop = asyncio.get_running_loop()
+
+        def read(index: int) -> asyncio.Future[bytes]:
+            return loop.run_in_executor(self._disk, os.pread, file, READ_AT_ONCE * PIECE, index * PIECE)
+
+        reading = read(wanted.start)
+        try:
+            for first in wanted[::READ_AT_ONCE]:
+                block = await reading
+                reading = read(first + READ_AT_ONCE)
+                for index in range(first, min(first + READ_AT_ONCE, wanted.stop)):
+                    at = (index - first) * PIECE
+                    yield index, block[at : at + PIECE]
+        finally:
+            await asyncio.wait({reading})
+            os.close(file)
 
     def cut(self, task_id: str) -> None:
         """The coordinator has given it up: nobody waits for it any more."""
