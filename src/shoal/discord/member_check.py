@@ -83,13 +83,17 @@ class MemberCheck(Part):
             await client.login(self._token)
         except discord.LoginFailure as error:
             await client.close()
-            raise Invalid(
-                "discord_token_refused",
-                "Discord does not know the token of the bot.",
-                hint="Copy it anew from the developer portal (Bot → Reset Token) into SHOAL_DISCORD_TOKEN.",
-            ) from error
+            raise token_refused() from error
         except AWAY as error:
             await client.close()
             log.warning("Discord does not answer", error=str(error) or repr(error))
         else:
             self._client = client
+
+
+def token_refused() -> Invalid:
+    return Invalid(
+        "discord_token_refused",
+        "Discord does not know the token of the bot.",
+        hint="Copy it anew from the developer portal (Bot, Reset Token) into SHOAL_DISCORD_TOKEN.",
+    )

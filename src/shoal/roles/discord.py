@@ -52,17 +52,21 @@ def discord_side(
     links = Links(ledger, brain.client)
     if not own.discord_token:
         return DiscordSide(links, None)
+    require_installed()
+    # Only where there is a bot: discord.py takes a third of a second to import.
+    from shoal.roles.discord_bot import DiscordBot  # noqa: PLC0415
+
+    bot = DiscordBot(own, ledger=ledger, brain=brain, links=links, registry=registry, clock=clock)
+    return DiscordSide(links, bot)
+
+
+def require_installed() -> None:
     if find_spec("discord") is None or find_spec("rbloom") is None:
         raise Invalid(
             "discord_not_installed",
             "A token of a Discord bot is set, and what the bot needs is not installed.",
             hint="pip install 'shoal[discord]', or unset SHOAL_DISCORD_TOKEN.",
         )
-    # Only where there is a bot: discord.py takes a third of a second to import.
-    from shoal.roles.discord_bot import DiscordBot  # noqa: PLC0415
-
-    bot = DiscordBot(own, ledger=ledger, brain=brain, links=links, registry=registry, clock=clock)
-    return DiscordSide(links, bot)
 
 
 def nodes_shown(ledger: Ledger, fleet: FleetSide) -> Nodes:

@@ -9,12 +9,14 @@ from shoal.beacon.centrifugo import Centrifugo, require_complete
 from shoal.beacon.settings import BeaconSettings
 from shoal.brain.connection import Brain
 from shoal.brain.settings import BrainSettings
+from shoal.discord.settings import DiscordSettings
 from shoal.ledger.connection import connect
 from shoal.ledger.migrate import require_current
 from shoal.ledger.settings import LedgerSettings
 from shoal.local.binaries import postgres_binaries, postgres_major, valkey_binary
 from shoal.local.directory import DataDirectory, LocalSettings
 from shoal.roles.config import Given, read_attached_config
+from shoal.roles.discord import require_installed
 from shoal.runtime.errors import ShoalError
 from shoal.runtime.metrics import new_registry
 from shoal.runtime.settings import Settings
@@ -42,6 +44,7 @@ async def examine(given: Given) -> list[Finding]:
         ("redis", _look_at_redis),
         ("vault", _look_at_vault),
         ("beacon", _look_at_beacon),
+        ("discord", _look_at_discord),
     ):
         found.append(await _finding(part, look, settings))
     return found
@@ -116,3 +119,13 @@ async def _look_at_vault(settings: Settings) -> str:
     vault = open_vault(settings[VaultSettings])
     await vault.check()
     return settings[VaultSettings].vault_url
+
+
+async def _look_at_discord(settings: Settings) -> str:
+    own = settings[DiscordSettings]
+    if not own.discord_token:
+        return "no token: no bot"
+    require_installed()
+    from shoal.discord.examination import examine_bot  # noqa: PLC0415 - only where there is a bot
+
+    return await examine_bot(own.discord_token, own.discord_api_url)

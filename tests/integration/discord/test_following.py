@@ -16,7 +16,7 @@ from shoal.runtime.errors import Invalid
 
 from .stage import Stage, eventually, guilds_become
 
-pytestmark = pytest.mark.newest_servers
+pytestmark = [pytest.mark.newest_servers, pytest.mark.timeout(300)]
 
 ANN, BOB, CAROL = 4001, 4002, 4003
 

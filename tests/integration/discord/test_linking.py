@@ -1,6 +1,8 @@
 """Linking an account, over HTTP and by a real `shoal up` that has a bot."""
 
 import asyncio
+import json
+from typing import Any
 from uuid import UUID
 
 import httpx
@@ -12,7 +14,7 @@ from tests.integration.cli.shoal_command import Shoal, refused
 
 from .stage import Stage, eventually
 
-pytestmark = pytest.mark.newest_servers
+pytestmark = [pytest.mark.newest_servers, pytest.mark.timeout(300)]
 
 ANN = 4001
 LINK = "/api/discord/link"
@@ -122,3 +124,22 @@ async def test_a_wrong_token_is_told_at_the_start(stage: Stage, shoal: Shoal) ->
     told = await asyncio.to_thread(shoal.run, "up", "--port", "0")
     assert "discord_token_refused" in told.stderr
     assert "Traceback" not in told.stderr
+
+
+async def test_the_doctor_says_what_is_wrong_with_the_bot(stage: Stage, shoal: Shoal) -> None:
+    async def finding() -> dict[str, Any]:
+        told = await asyncio.to_thread(shoal.run, "doctor", "--json")
+        (found,) = [one for one in json.loads(told.stdout) if one["part"] == "discord"]
+        return dict(found)
+
+    assert await finding() == {"part": "discord", "ok": True, "found": "no token: no bot", "advice": ""}
+    shoal.environment["SHOAL_DISCORD_TOKEN"] = stage.there.token
+    shoal.environment["SHOAL_DISCORD_API_URL"] = stage.there.url
+    assert (await finding())["found"] == "the bot Shoal, which may see the members of servers"
+    stage.there.world.allowed_intents = 0
+    assert "Server Members Intent" in (await finding())["advice"]
+    stage.there.go_away()
+    assert "does not answer" in (await finding())["found"]
+    stage.there.come_back()
+    shoal.environment["SHOAL_DISCORD_TOKEN"] = "another one"
+    assert "Reset Token" in (await finding())["advice"]
