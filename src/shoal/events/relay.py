@@ -26,6 +26,8 @@ TELL_WITHIN_S = 20.0
 PARTITIONS_AT_ONCE = 16
 EVENTS_A_PARTITION = 200
 LOOK_EVERY_S = 1.0
+LOOK_AGAIN_AFTER_S = 0.05
+"""Who appends while something waits for its position wakes nobody; so we look once more."""
 LOOK_ANYWAY_EVERY_S = 30.0
 LOOK_FOR_SINKS_EVERY_S = 5.0
 PAUSE_AFTER_ERROR_S = 2.0
@@ -61,15 +63,18 @@ class Relay(Part):
             look_at = 0.0
             while not self._stopping.is_set():
                 self._woken.clear()
+                ordered = 0
                 try:
-                    if await self._order() or time.monotonic() >= look_at:
+                    ordered = await self._order()
+                    if ordered or time.monotonic() >= look_at:
                         await self._follow_sinks()
                         look_at = time.monotonic() + LOOK_FOR_SINKS_EVERY_S
                     await self._wake()
                 except REPEATABLE as error:
                     log.warning("the outbox was not ordered", error=str(error))
                     await _any_of(self._stopping, timeout_s=PAUSE_AFTER_ERROR_S)
-                await _any_of(self._woken, self._stopping, timeout_s=LOOK_EVERY_S)
+                pause_s = LOOK_AGAIN_AFTER_S if ordered else LOOK_EVERY_S
+                await _any_of(self._woken, self._stopping, timeout_s=pause_s)
         finally:
             running = [task for _, _, task in self._loops.values()]
             if running:

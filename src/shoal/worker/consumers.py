@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 CHANNEL = "shoal_events"
 EVENTS_A_TURN = 100
 LOOK_EVERY_S = 2.0
+LOOK_AGAIN_AFTER_S = 0.02
 PAUSE_AFTER_ERROR_S = 2.0
 SPARE_S = 15.0
 """By how much the lease is longer than an event may take."""
@@ -61,12 +62,18 @@ class Consumer(Part):
             )
 
     async def run(self) -> None:
+        was_busy = False
         while not self._stopping.is_set():
             self._woken.clear()
             try:
                 async with self._ledger.connection() as connection:
-                    await sql.order_outbox.run(connection)
+                    ordered = await sql.order_outbox.value(connection)
                 if await self._turn():
+                    was_busy = True
+                    continue
+                if ordered or was_busy:  # whoever appended meanwhile may have woken nobody
+                    was_busy = False
+                    await self._pause(LOOK_AGAIN_AFTER_S)
                     continue
             except REPEATABLE as error:
                 log.warning("a consumer waits for the ledger", consumer=self._handler.name, error=str(error))

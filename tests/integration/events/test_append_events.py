@@ -5,7 +5,7 @@ import uuid
 import asyncpg
 import pytest
 
-from shoal.ledger.connection import Connection
+from shoal.ledger.connection import Connection, connect
 from shoal.ledger.pool import Ledger
 from shoal.runtime.errors import Invalid
 from tests.integration.jobs.races import refused
@@ -101,3 +101,26 @@ async def test_a_type_that_is_no_name_is_refused(ledger: Ledger, wrong: str) -> 
     async with ledger.connection() as connection:
         with refused(Invalid, "invalid_event_type"):
             await append(connection, wrong)
+
+
+async def test_who_appends_while_something_waits_wakes_nobody(ledger: Ledger, database_url: str) -> None:
+    """A commit that notifies waits for the others that do: under load, one waking is for all."""
+    listening = await connect(database_url, application="test")
+    heard: list[str] = []
+    await listening.add_listener("shoal_events", lambda *_: heard.append("woken"))
+    async with ledger.connection() as connection:
+        await ask(connection, "thing.*")
+        await append(connection, "other.made")
+        assert await after_a_round_trip(listening, heard) == 0
+        for _ in range(5):
+            await append(connection, "thing.made")
+        assert await after_a_round_trip(listening, heard) == 1
+        await connection.execute("SELECT shoal.order_outbox()")
+        await append(connection, "thing.made")
+        assert await after_a_round_trip(listening, heard) == 2
+    await listening.close()
+
+
+async def after_a_round_trip(listening: Connection, heard: list[str]) -> int:
+    await listening.execute("SELECT 1")  # notifications come before the answer
+    return len(heard)

@@ -151,6 +151,7 @@ DECLARE
   v_types  text[] := ARRAY(SELECT DISTINCT unnest(p_event_types));
   v_wanted text[];
   v_wrong  text;
+  v_quiet  boolean;
   v_new    int;
   v_told   int;
 BEGIN
@@ -164,6 +165,10 @@ BEGIN
   ELSIF NOT EXISTS (SELECT FROM unnest(v_types) AS t WHERE shoal.event_is_kept(t) OR t = ANY (v_wanted)) THEN
     RETURN 0;
   END IF;
+  -- A commit that notifies waits for the commits of all others that do. While something waits for its position,
+  -- somebody has been woken for it, and looks once more before going back to sleep.
+  v_quiet := cardinality(v_wanted) > 0
+             AND NOT EXISTS (SELECT FROM public.outbox_message_t o WHERE o.position IS NULL);
   WITH new AS (
     INSERT INTO public.event_store_t AS e (event_id, aggregate_type, aggregate_id, aggregate_version, event_type,
                                            event_topic, payload, user_id)
@@ -183,7 +188,7 @@ BEGIN
     RETURNING 1
   )
   SELECT (SELECT count(*) FROM new), (SELECT count(*) FROM told) INTO v_new, v_told;
-  IF v_told > 0 THEN
+  IF v_told > 0 AND v_quiet THEN
     PERFORM pg_notify('shoal_events', '');
   END IF;
   RETURN v_new;
