@@ -21,6 +21,9 @@ from shoal.runtime.clock import Clock
 
 log = structlog.get_logger(__name__)
 
+OnChange = Callable[[int | None, int | None], None]
+"""Something was heard of a user in a guild, or (None) of more than one."""
+
 LOOK_EVERY_S = 1.0
 SAVE_EVERY_S = 10.0
 REBUILD_EVERY_S = 30.0
@@ -37,7 +40,7 @@ class Keeper:
         store: FilterStore,
         clock: Clock,
         collect_every_s: float,
-        on_change: Callable[[int | None], None],
+        on_change: OnChange,
     ) -> None:
         self._filters = filters
         self._rolls = rolls
@@ -77,7 +80,7 @@ class Keeper:
         self._forget_others = True
         self._rolls.forget(guild_id)
         self._filters.drop(guild_id)
-        self._on_change(None)
+        self._on_change(None, None)
 
     def joined(self, guild_id: int, user_id: int) -> None:
         self._rolls.joined(guild_id, user_id)
@@ -89,19 +92,19 @@ class Keeper:
             self._due(self._save_at, guild_id, SAVE_EVERY_S)
             if its.is_full:
                 self._due(self._rebuild_at, guild_id, 0.0)
-        self._on_change(user_id)
+        self._on_change(guild_id, user_id)
 
     def left(self, guild_id: int, user_id: int) -> None:
         self._rolls.left(guild_id, user_id)
         self._due(self._rebuild_at, guild_id, REBUILD_EVERY_S)
-        self._on_change(user_id)
+        self._on_change(guild_id, user_id)
 
     def lost(self, guild_ids: Iterable[int]) -> None:
         self._rolls.doubt(guild_ids)
 
     def resumed(self, guild_ids: Iterable[int]) -> None:
         self._rolls.trust(guild_ids)
-        self._on_change(None)
+        self._on_change(None, None)
 
     def began_anew(self, guild_ids: Iterable[int]) -> None:
         self._rolls.outdate(guild_ids)
@@ -170,7 +173,7 @@ class Keeper:
         roll = self._rolls.finish(guild_id, user_ids)
         log.info("members listed", guild=guild_id, members=len(roll))
         await self._build(guild_id, roll)
-        self._on_change(None)
+        self._on_change(None, None)
 
     async def _list(self, guild_id: int, source: MemberSource) -> Sequence[int] | None:
         self._listing = asyncio.ensure_future(source.members_of(guild_id))

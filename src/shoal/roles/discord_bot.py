@@ -58,13 +58,19 @@ class DiscordBot:
         follower = GrantFollower(
             memberships=self._memberships, links=self._links, grants=neighbours.grants, clock=self._clock
         )
+
+        def changed(guild_id: int | None, user_id: int | None) -> None:
+            if guild_id is not None and user_id is not None:
+                self._memberships.forget(guild_id, user_id)
+            follower.changed(user_id)
+
         keeper = Keeper(
             filters=self._filters,
             rolls=self._rolls,
             store=self._store,
             clock=self._clock,
             collect_every_s=self._own.discord_collect_every_s,
-            on_change=follower.changed,
+            on_change=changed,
         )
         desk = Desk(
             links=self._links,

@@ -221,6 +221,22 @@ async def test_members_that_do_not_come_in_chunks_are_listed(
         await stage.fleet.until(ann, [reef.id])
 
 
+async def test_a_leave_counts_also_while_there_is_no_list(stage: Stage) -> None:
+    """What the API said of them a moment ago does not count any more."""
+    ann = await stage.user(account=ANN)
+    reef = await stage.there.add_guild("Reef", [ANN])
+    await FilterStore(stage.ledger).save(MembershipFilter.build(reef.id, [ANN], members=1), "Reef")
+    stage.there.gateway.is_without_chunks = True
+    stage.fleet.owners = [str(ann)]
+    async with stage.bot():
+        await stage.fleet.until(ann, [reef.id])
+        assert stage.measured("confirmations_total", answer="member") == 1
+        began = time.monotonic()
+        await stage.there.leave(reef, ANN)
+        await stage.fleet.until(ann, [])
+        assert time.monotonic() - began < rules.ASK_AGAIN_S / 3
+
+
 async def test_a_list_that_was_on_its_way_when_the_session_ended_is_asked_for_again(stage: Stage) -> None:
     ann = await stage.user(account=ANN)
     reef = await stage.there.add_guild("Reef", [ANN, *range(10_000, 15_000)])
