@@ -53,8 +53,11 @@ def fleet_task(
                 "has a config that is too large for the graph",
                 "Store it with PUT /api/configs; give its hash.",
             )
-    if replication or tolerance:
-        raise _wrong("asks for verification, which does not exist yet", "Leave replication out.")
+    if replication and audience == "own":
+        raise _wrong(
+            "asks for results of two owners and lets only one compute",
+            'Say audience="shared" or "public", or leave replication out.',
+        )
     written = {
         "engine": engine.identity,
         "iterations": iterations,

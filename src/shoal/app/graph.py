@@ -99,7 +99,8 @@ class Graph:
         * ``audience``: ``own`` nodes alone; ``shared`` also those whose owners let you in; ``public`` also
           those that are open to everybody. Whoever runs it sees the config.
         * ``replication`` is the share of the chunks that nodes of two owners compute, whose numbers must not
-          be further apart than ``tolerance``, relative to themselves.
+          be further apart than ``tolerance``, relative to themselves. A third one decides between them, and
+          all that the wrong one did for the task is computed again. It waits until there are two owners.
         """
         task_type = f"fleet:{engine.name}"
         self._of_type[task_type] += 1

@@ -32,6 +32,12 @@ Who comes first
     loses by having been served. Of one owner the older plan. Among nodes the one that holds least. Up to
     32 lanes or nodes of a pool are compared exactly, of more as many drawn at random each time.
 
+Who is believed
+    Of a plan with a ``sample``, that share of its chunks is done only when nodes of two owners handed in the
+    same, as near as its ``tolerance`` says; a third decides between two. Which chunks these are follows from
+    the claim token, so no node can tell. The results of such a plan are kept apart by node: one that was
+    outvoted loses all it did for the plan, what it holds of it, and the right to more of it.
+
 What happens on failure
     * A node falls silent: ``reclaim_chunks`` forgets it and its chunks are tried again. When it comes
       back it is admitted as a new incarnation, and its digest tells it to drop what it had.

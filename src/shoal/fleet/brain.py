@@ -60,6 +60,8 @@ class FleetBrain:
             "order": plan.order,
             "most_failures": plan.most_failures,
             "seed": plan.seed,
+            "sample": plan.sample,
+            "tolerance": plan.tolerance,
             "guilds": guilds,
         }
         answer = await self._scripts.open_plan(self._client, args=facts)
@@ -112,6 +114,17 @@ class FleetBrain:
         """The owner is in these guilds now; what was taken back from nodes that may no longer serve them."""
         tasks = await self._scripts.change_grants(self._client, args={"owner": owner, "guilds": guilds})
         return [lost for task in tasks for lost in await self.recheck_plan(task.decode())]
+
+    async def drop_wrong_parts(self) -> int:
+        """Open again what nodes did that were outvoted since; how many calls that took."""
+        calls = 0
+        found: set[Any] = await self._client.smembers("{job}:dropping")
+        for task in sorted(found):
+            left = 1
+            while left:
+                left = await self._scripts.drop_part(self._client, args={"task": task, "most": MOST_PER_CALL})
+                calls += 1
+        return calls
 
     async def rechecks(self) -> list[str]:
         """Plans whose holders nobody looked at since their grants changed: somebody died over it."""

@@ -148,6 +148,7 @@ class FleetSweeper(Part):
     async def _sweep(self, *, is_woken: bool) -> None:
         await self._reclaim()
         await self._aggregation.settle()
+        await self._brain.drop_wrong_parts()
         for task in await self._brain.rechecks():
             await self._pushes.dropped(await self._brain.recheck_plan(task))
         if is_woken or self._is_due("reconcile", rules.RECONCILE_S):

@@ -119,6 +119,8 @@ class FleetClaim(msgspec.Struct, frozen=True, kw_only=True):
             reducer=self.task.reducer,
             order=self.order,
             seed=self.task.seed,
+            sample=self.task.replication,
+            tolerance=self.task.tolerance,
         )
 
     @property
@@ -142,8 +144,10 @@ def read_claim(row: Row) -> FleetClaim:
         task = msgspec.convert(row["input"], FleetTask)
     except msgspec.ValidationError as error:
         raise Invalid("invalid_fleet_task", f"The fleet cannot run this task: {error}.") from error
-    if task.replication:
-        raise Invalid("invalid_fleet_task", "The fleet cannot run this task: it cannot verify results yet.")
+    if task.replication and task.audience == "own":
+        raise Invalid(
+            "invalid_fleet_task", "The fleet cannot run this task: one owner's nodes verify nothing."
+        )
     return FleetClaim(
         id=row["id"],
         token=row["claim_token"],

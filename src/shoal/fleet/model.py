@@ -53,6 +53,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     order: int = 0
     most_failures: int = 20
     seed: int = 0
+    sample: float = 0.0
+    """The share of the chunks that need results of two owners' nodes, within ``tolerance`` of each other."""
+    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         words = (self.task, self.token, self.job, self.owner, self.engine, self.config_hash)

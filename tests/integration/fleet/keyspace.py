@@ -3,6 +3,8 @@
 from collections import defaultdict
 from typing import Any
 
+from msgspec.structs import astuple
+
 from .reference import Model, ModelPlan
 
 Keyspace = dict[str, Any]
@@ -57,6 +59,18 @@ def _expect_plan(keys: Keyspace, model: Model, task: str, one: ModelPlan) -> Non
     keys[f"{key}:held"] = {
         str(index): (chunk.attempts, set(chunk.holders)) for index, chunk in one.held.items()
     }
+    keys[f"{key}:votes"] = {
+        str(index): [(vote.owner, vote.node, *astuple(vote.moments)) for vote in votes]
+        for index, votes in one.votes.items()
+    }
+    keys[f"{key}:nodes"] = {node for node, part in one.parts.items()}
+    keys[f"{key}:wrong"], keys[f"{key}:dropping"] = set(one.wrong), set(one.dropping)
+    for node, part in one.parts.items():
+        keys[f"{key}:of:{node}"] = {str(index) for index in part.chunks}
+        if part.fold.count:
+            keys[f"{key}:by:{node}"] = {"count": part.fold.count, "mean": part.fold.mean, "m2": part.fold.m2}
+    if one.dropping:
+        keys.setdefault("{job}:dropping", set()).add(task)
     keys["{job}:plans"][task] = plan.order
     keys.setdefault(f"{{job}}:owner:{plan.owner}:plans", set()).add(task)
     if one.waits:
@@ -99,12 +113,21 @@ def _read(key: str, fields: dict[str, str]) -> Any:
         return {index: _holders(entry) for index, entry in fields.items()}
     if key.startswith("{node}:"):
         return {name: fields[name] for name in OF_A_NODE} if key.endswith(":state") else set(fields)
+    if key.endswith(":votes"):
+        return {index: [_vote(vote) for vote in votes.split(";")] for index, votes in fields.items()}
     sums = {name: float(fields.get(name, 0)) for name in ("count", "mean", "m2")}
+    if ":by:" in key:
+        return sums
     return {name: fields.get(name) for name in ("cursor", "completed", "poisoned")} | sums
 
 
 def _bits(stored: bytes) -> set[int]:
     return {at * 8 + bit for at, byte in enumerate(stored) for bit in range(8) if byte & (128 >> bit)}
+
+
+def _vote(text: str) -> tuple[str | float, ...]:
+    owner, node, *numbers = text.split(" ")
+    return (owner, node, *map(float, numbers))
 
 
 def _holders(entry: str) -> tuple[int, set[tuple[int, str]]]:

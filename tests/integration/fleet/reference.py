@@ -4,10 +4,17 @@ Nothing is counted that can be looked at: a backlog is the length of what a node
 what is held of their plans, a plan waits when it has work.
 """
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+import msgspec
 
 from shoal.fleet.model import Attempt, Moments, NodeRights, Plan
 from shoal.fleet.rules import Fold
+
+MOST_VOTES = 5
+RECOMPUTED = 500
 
 
 @dataclass
@@ -21,6 +28,27 @@ class Chunk:
         return any(holder == node for _, holder in self.holders)
 
 
+@dataclass(frozen=True)
+class Vote:
+    owner: str
+    node: str
+    moments: Moments
+
+    def agrees_with(self, other: "Vote", tolerance: float) -> bool:
+        pairs = zip(
+            msgspec.structs.astuple(self.moments), msgspec.structs.astuple(other.moments), strict=True
+        )
+        return all(abs(one - two) <= tolerance * max(abs(one), abs(two)) for one, two in pairs)
+
+
+@dataclass
+class Part:
+    """What one node did for a plan whose results are verified."""
+
+    fold: Fold = field(default_factory=Fold)
+    chunks: set[int] = field(default_factory=set)
+
+
 @dataclass
 class ModelPlan:
     plan: Plan
@@ -31,6 +59,11 @@ class ModelPlan:
     held: dict[int, Chunk] = field(default_factory=dict)
     failures: dict[int, int] = field(default_factory=dict)
     reason: str = ""
+    votes: dict[int, list[Vote]] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
+    wrong: set[str] = field(default_factory=set)
+    dropping: set[str] = field(default_factory=set)
+    """Who was outvoted, and whose chunks are not open again yet."""
     fold: Fold = field(default_factory=Fold)
     poisoned: int | None = None
     closing: bool = False
@@ -42,7 +75,28 @@ class ModelPlan:
 
     @property
     def full(self) -> bool:
-        return len(self.done) == self.plan.total
+        return len(self.done) == self.plan.total and not self.dropping
+
+    @property
+    def moments(self) -> Moments:
+        whole = Fold()
+        if not self.plan.sample:
+            whole = self.fold
+        for node in sorted(self.parts):
+            if self.parts[node].fold.count:
+                whole.add(self.parts[node].fold.moments)
+        return whole.moments
+
+    def is_sampled(self, index: int) -> bool:
+        word = hashlib.sha1(f"{self.plan.token} {index}".encode(), usedforsecurity=False).hexdigest()[:8]
+        return int(word, 16) / 2**32 < self.plan.sample
+
+    def has_voted(self, owner: str, index: int) -> bool:
+        return self.has_voted_of(owner, self.votes.get(index, ()))
+
+    @staticmethod
+    def has_voted_of(owner: str, votes: "Iterable[Vote]") -> bool:
+        return any(vote.owner == owner for vote in votes)
 
     @property
     def waits(self) -> bool:
@@ -278,9 +332,20 @@ class Model:
         chunk = plan.held.get(one.index)
         if chunk is None or (one.attempt, node_id) not in chunk.holders:
             return ("ALREADY_COMPLETED" if one.index in plan.done else "WRONG_NODE"), set()
+        self.nodes[node_id].rests = False
+        against: list[str] = []
+        freed: set[tuple[str, str]] = set()
+        if plan.plan.sample:
+            decided = self._vote(plan, one, node_id, part)
+            if decided is None:
+                return "OK", freed
+            chosen, against = decided
+            credited = plan.parts.setdefault(chosen.node, Part())
+            credited.fold.add(chosen.moments)
+            credited.chunks.add(one.index)
+        else:
+            plan.fold.add(part)
         plan.done.add(one.index)
-        plan.fold.add(part)
-        freed = set()
         for attempt, holder in chunk.holders:
             held = Attempt(one.task, one.index, attempt)
             self.nodes[holder].chunks.remove(held)
@@ -289,8 +354,54 @@ class Model:
         del plan.held[one.index]
         plan.spare.pop(one.index, None)
         plan.failures.pop(one.index, None)
-        self.nodes[node_id].rests = False
+        for wrong in against:
+            freed |= self._outvote(plan, wrong)
         return "OK", freed
+
+    def _vote(
+        self, plan: ModelPlan, one: Attempt, node_id: str, part: Moments
+    ) -> tuple[Vote, list[str]] | None:
+        """What counts, and who said something else; None while two owners do not agree."""
+        mine = Vote(self.nodes[node_id].rights.owner, node_id, part)
+        if not plan.is_sampled(one.index):
+            return mine, []
+        tolerance = plan.plan.tolerance
+        votes = [vote for vote in plan.votes.get(one.index, []) if vote.node not in plan.wrong]
+        for vote in votes:
+            if vote.owner != mine.owner and vote.agrees_with(mine, tolerance):
+                plan.votes.pop(one.index, None)
+                return vote, [other.node for other in votes if not other.agrees_with(vote, tolerance)]
+        chunk = plan.held[one.index]
+        chunk.holders.remove((one.attempt, node_id))
+        self.nodes[node_id].chunks.remove(one)
+        if not plan.has_voted_of(mine.owner, votes):
+            plan.votes[one.index] = [mine, *votes]
+            if len(plan.votes[one.index]) >= MOST_VOTES:
+                plan.poisoned = one.index
+                plan.reason = "Nodes of different owners do not agree on its result."
+                plan.spare.clear()
+        if not chunk.holders and plan.open:
+            plan.spare[one.index] = chunk.attempts
+        return None
+
+    def _outvote(self, plan: ModelPlan, node_id: str) -> set[tuple[str, str]]:
+        plan.wrong.add(node_id)
+        if node_id in plan.parts:
+            plan.parts[node_id].fold = Fold()
+            plan.dropping.add(node_id)
+        node = self.nodes.get(node_id)
+        lost = {one for one in node.chunks if one.task == plan.plan.task} if node else set()
+        for one in lost:
+            self._take_back(one, node_id)
+        return {(node_id, str(one)) for one in lost}
+
+    def drop_wrong_parts(self) -> None:
+        for plan in self.plans.values():
+            for node_id in plan.dropping:
+                for index in plan.parts.pop(node_id).chunks:
+                    plan.done.remove(index)
+                    plan.retry[index] = RECOMPUTED
+            plan.dropping.clear()
 
     def _next(self, node: ModelNode) -> Attempt | None:
         able = [one for one in self.plans.values() if one.waits and self.may_serve(node, one.plan)]
@@ -307,6 +418,8 @@ class Model:
         return None
 
     def _take(self, plan: ModelPlan, node_id: str) -> tuple[int, Chunk] | None:
+        if node_id in plan.wrong:
+            return None
         if plan.retry:
             index = min(plan.retry, key=lambda one: (plan.retry[one], str(one)))
             return index, Chunk(plan.retry.pop(index), [])
@@ -314,7 +427,8 @@ class Model:
             plan.cursor += 1
             return plan.cursor - 1, Chunk(0, [])
         for index in sorted(plan.spare, key=lambda one: (plan.spare[one], str(one))):
-            if not plan.held[index].held_by(node_id):
+            owner = self.nodes[node_id].rights.owner
+            if not plan.held[index].held_by(node_id) and not plan.has_voted(owner, index):
                 del plan.spare[index]
                 return index, plan.held[index]
         return None
@@ -328,9 +442,12 @@ class Model:
         self.nodes[node_id].chunks.remove(one)
         if chunk.holders:
             return
-        del plan.held[one.index]
-        plan.spare.pop(one.index, None)
-        plan.retry[one.index] = chunk.attempts
+        if one.index in plan.votes:
+            plan.spare[one.index] = chunk.attempts
+        else:
+            del plan.held[one.index]
+            plan.spare.pop(one.index, None)
+            plan.retry[one.index] = chunk.attempts
         if failed and plan.failures[one.index] >= plan.plan.most_failures and plan.open:
             plan.poisoned = one.index
             plan.spare.clear()

@@ -75,6 +75,10 @@ class World:
     async def change_grants_and_die(self, owner: str, guilds: Sequence[str]) -> None:
         await change_grants(self.client, owner, guilds)
 
+    async def look_at_all(self, task: str) -> None:
+        """From now on every chunk of the plan is in its sample."""
+        await self.client.hset(f"{{job}}:{task}", "sample", "1")
+
     async def drop_one_chunk_and_die(self, task: str) -> None:
         await drop_one(self.client, task)
 

@@ -8,7 +8,7 @@
 --   of them node and id, how many chunks are next, for each of them the eight words of assign_chunk.
 --   The verdict is OK, ALREADY_COMPLETED, WRONG_NODE, NOT_FOUND, UNKNOWN_NODE or INVALID
 -- touches: none
--- uses: clock, plans, nodes, chunks, choosing, picking, folding
+-- uses: clock, plans, nodes, chunks, choosing, picking, folding, verifying, accepting
 local fresh_ms = tonumber(ARGV[1])
 local WORDS = 10
 
@@ -26,7 +26,7 @@ end
 
 -- Whether the node holds this attempt, and does not any more.
 local function take_from(node, plan, id, result)
-  if plan.reducer == 'collect' then
+  if plan.reducer == 'collect' and not plan.sample then
     -- Where it lies comes first: when that cannot be kept, nothing has changed.
     if redis.call('HEXISTS', node.chunks, id) == 0 then return false end
     redis.call('HSET', plan.results, id:match('(%d+)%.%d+$'), result[1])
@@ -39,41 +39,6 @@ local function say(word)
   answers[#answers + 1] = word
 end
 
-local function accept(node, plan, index, result)
-  local freed
-  redis.call('SETBIT', plan.done, index, '1')
-  -- From here to the end of the call nothing can fail that decides about counting.
-  set_plan(plan, 'completed', plan.completed + 1)
-  if plan.reducer == 'moments' then
-    fold_moments(plan, result[1], result[2], result[3], result[4], result[5])
-  end
-  node.backlog = node.backlog - 1
-  running[plan.owner] = running_of(plan.owner) - 1
-  if plan.copied then
-    freed = {}
-    for attempt, holder in holders_of(redis.call('HGET', plan.held, index)) do
-      if holder ~= node.id then
-        freed[#freed + 1] = holder
-        freed[#freed + 1] = let_go(plan, index, attempt, holder)
-      end
-    end
-  end
-  redis.call('HDEL', plan.held, index)
-  if plan.failing == nil then plan.failing = redis.call('EXISTS', plan.failures) == 1 end
-  if plan.failing then redis.call('HDEL', plan.failures, index) end
-  if plan.cursor >= plan.total then
-    redis.call('ZREM', plan.spare, index)
-    if plan.completed == plan.total then
-      settle_plan(plan)
-    elseif not has_work(plan) then
-      unlist_plan(plan)
-    end
-  end
-  if node.rests then redis.call('HDEL', node.state, 'rests') end
-  node.rests = nil
-  return freed
-end
-
 -- The verdict, the plan, and who else held the chunk.
 local function judge(node, task, index, attempt, first)
   local plan = plan_of(task)
@@ -82,7 +47,7 @@ local function judge(node, task, index, attempt, first)
   local id = task .. '.' .. index .. '.' .. attempt
   local result = result_at(first, plan, index)
   if result and take_from(node, plan, id, result) then
-    return 'OK', plan, accept(node, plan, index, result)
+    return 'OK', plan, accept(node, plan, index, result, table.concat({unpack(ARGV, first, first + 4)}, ' '))
   end
   if not result and redis.call('HEXISTS', node.chunks, id) == 1 then return 'INVALID', plan end
   if tonumber(index) >= plan.total then return 'NOT_FOUND' end
@@ -95,7 +60,7 @@ local function complete_one(first)
   say(verdict)
   say(plan and plan.completed or 0)
   say(plan and plan.total or 0)
-  say(verdict == 'OK' and plan.completed == plan.total and 'AGGREGATE' or '')
+  say(verdict == 'OK' and is_full(plan) and 'AGGREGATE' or '')
   say(freed and #freed / 2 or 0)
   for position = 1, freed and #freed or 0 do say(freed[position]) end
   say(0)

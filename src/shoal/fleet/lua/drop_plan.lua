@@ -27,6 +27,11 @@ local left = redis.call('HLEN', plan.held)
 save_all()
 if left == 0 then
   redis.call('UNLINK', plan.key, plan.done, plan.retry, plan.spare, plan.held, plan.failures, plan.results)
+  for _, node in ipairs(plan.sample and redis.call('SMEMBERS', plan.key .. ':nodes') or {}) do
+    redis.call('UNLINK', plan.key .. ':by:' .. node, plan.key .. ':of:' .. node)
+  end
+  redis.call('UNLINK', plan.key .. ':votes', plan.key .. ':nodes', plan.key .. ':wrong', plan.key .. ':dropping')
+  redis.call('SREM', '{job}:dropping', task)
   redis.call('ZREM', '{job}:plans', task)
   redis.call('SREM', '{job}:settled', task)
   redis.call('SREM', '{job}:recheck', task)

@@ -15,6 +15,7 @@ class Wish(msgspec.Struct):
     size: int = 10
     audience: Audience = "own"
     config: dict[str, int] = {}
+    replication: float = 0.0
 
 
 @app.engine("waves", version="1", reducer="moments")
@@ -31,7 +32,13 @@ def squares(_config: dict[str, int], iterations: Iterations) -> list[int]:
 def measure_waves(wish: Wish) -> Graph:
     graph = Graph()
     graph.fleet(
-        waves, wish.config, iterations=wish.iterations, chunk_size=wish.size, audience=wish.audience, seed=11
+        waves,
+        wish.config,
+        iterations=wish.iterations,
+        chunk_size=wish.size,
+        audience=wish.audience,
+        seed=11,
+        replication=wish.replication,
     )
     return graph
 

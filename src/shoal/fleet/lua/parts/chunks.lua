@@ -46,7 +46,7 @@ local function let_go(plan, index, attempt, node_id)
 end
 
 local function holders_of(entry)
-  return entry:sub((entry:find(' ', 1, true))):gmatch(' (%d+):(%S+)')
+  return entry:gmatch(' (%d+):(%S+)')
 end
 
 -- The node loses the chunk, because it `failed` with it or by nobody's fault. It is tried again when nobody else
@@ -67,10 +67,15 @@ local function take_back(plan, index, attempt, node_id, failed)
     redis.call('HSET', plan.held, index, attempts .. others)
     return
   end
-  redis.call('ZADD', plan.retry, attempts, index)
-  redis.call('HDEL', plan.held, index)
-  redis.call('ZREM', plan.spare, index)
-  plan.retries = nil
+  if plan.sample and redis.call('HEXISTS', plan.key .. ':votes', index) == 1 then
+    redis.call('HSET', plan.held, index, attempts)
+    redis.call('ZADD', plan.spare, attempts, index)
+  else
+    redis.call('ZADD', plan.retry, attempts, index)
+    redis.call('HDEL', plan.held, index)
+    redis.call('ZREM', plan.spare, index)
+    plan.retries = nil
+  end
   if failures >= plan.most_failures and not plan.poisoned then
     set_plan(plan, 'poisoned', index)
     settle_plan(plan)

@@ -1,16 +1,33 @@
 -- picking: the next chunk of that plan. One to be tried again comes before a new one, and a second copy last.
+local MOST_SPARES = 128
+
+-- Whether a result of the node's owner is there of a chunk that needs those of two.
+local function has_voted(plan, node, index)
+  if not plan.sample then return false end
+  node.owner = node.owner or redis.call('HGET', node.state, 'owner')
+  local votes = redis.call('HGET', plan.key .. ':votes', index)
+  return votes and (';' .. votes):find(';' .. node.owner .. ' ', 1, true) ~= nil
+end
+
 -- A held chunk that this node may try as well: index, attempts so far, who else holds it.
 local function spare_for(plan, node)
-  for _, index in ipairs(redis.call('ZRANGE', plan.spare, 0, -1)) do
+  for _, index in ipairs(redis.call('ZRANGE', plan.spare, 0, MOST_SPARES - 1)) do
     local entry = redis.call('HGET', plan.held, index)
-    if not (entry .. ' '):find(':' .. node.id .. ' ', 1, true) then
+    if not (entry .. ' '):find(':' .. node.id .. ' ', 1, true) and not has_voted(plan, node, index) then
       redis.call('ZREM', plan.spare, index)
-      return index, tonumber(entry:match('^%d+')), entry:match(' .*$')
+      return index, tonumber(entry:match('^%d+')), entry:match(' .*$') or ''
     end
   end
 end
 
 local function take_index(plan, node)
+  if plan.sample then
+    if redis.call('SISMEMBER', plan.key .. ':wrong', node.id) == 1 then return nil end
+    if redis.call('ZCARD', plan.spare) >= MOST_SPARES / 2 then
+      local index, attempts, others = spare_for(plan, node)
+      if index then return index, attempts, others end
+    end
+  end
   if plan.retries ~= 0 then
     plan.retries = redis.call('ZCARD', plan.retry)
   end

@@ -19,7 +19,7 @@ local function plan_of(task)
   if plan == nil then
     local key = '{job}:' .. task
     local stored = redis.call('HMGET', key, 'total', 'cursor', 'completed', 'size', 'iterations', 'owner',
-      'lane', 'job', 'config_hash', 'engine', 'order', 'most_failures', 'poisoned', 'reducer', 'seed', 'copied')
+      'lane', 'job', 'config_hash', 'engine', 'order', 'most_failures', 'poisoned', 'reducer', 'seed', 'copied', 'token', 'sample', 'tolerance')
     plan = stored[1] and {
       task = task, key = key, done = key .. ':done', retry = key .. ':retry', spare = key .. ':spare',
       held = key .. ':held', failures = key .. ':failures', results = key .. ':results',
@@ -27,7 +27,8 @@ local function plan_of(task)
       size = tonumber(stored[4]), iterations = tonumber(stored[5]), owner = stored[6], lane = stored[7],
       job = stored[8], config_hash = stored[9], engine = stored[10], order = tonumber(stored[11]),
       most_failures = tonumber(stored[12]), poisoned = stored[13], reducer = stored[14], seed = stored[15],
-      copied = stored[16], changed = {},
+      copied = stored[16], token = stored[17], sample = stored[18] and tonumber(stored[18]),
+      tolerance = tonumber(stored[19] or 0), changed = {},
     } or false
     plans[task] = plan
   end
@@ -77,6 +78,12 @@ local function unlist_plan(plan)
     end
     lanes_of_pool, lanes_of_pools, heads = {}, {}, {}
   end
+end
+
+-- Everything is done, and nothing of it is to be done again.
+local function is_full(plan)
+  return plan.completed == plan.total
+    and not (plan.sample and redis.call('EXISTS', plan.key .. ':dropping') == 1)
 end
 
 local function settle_plan(plan)
