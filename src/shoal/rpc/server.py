@@ -31,13 +31,11 @@ class RpcServer(Part):
         listen: str,
         add_services: Callable[[Any], None],
         *,
-        credentials: grpc.ServerCredentials | None = None,
         on_started: Callable[[str], None] | None = None,
     ) -> None:
         self.address = ""
         self._listen = listen
         self._add_services = add_services
-        self._credentials = credentials
         self._on_started = on_started
         self._server: grpc.aio.Server | None = None
         self._stopped = asyncio.Event()
@@ -46,10 +44,7 @@ class RpcServer(Part):
         server = grpc.aio.server(options=OPTIONS)
         self._add_services(server)
         try:
-            if self._credentials is None:
-                port = server.add_insecure_port(self._listen)
-            else:
-                port = server.add_secure_port(self._listen, self._credentials)
+            port = server.add_insecure_port(self._listen)
         except RuntimeError as error:
             raise Conflict(
                 "rpc_address_unusable",

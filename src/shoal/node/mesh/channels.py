@@ -21,10 +21,9 @@ OPTIONS = [
 
 
 class Channels:
-    """``credentials`` are those of TLS; without them connections are plain."""
+    """Plain ones: the ports of the mesh belong in a network of one's own."""
 
-    def __init__(self, credentials: grpc.ChannelCredentials | None = None) -> None:
-        self._credentials = credentials
+    def __init__(self) -> None:
         self._peers: dict[str, grpc.aio.Channel] = {}
         self._coordinators: dict[str, grpc.aio.Channel] = {}
         self._closing: list[grpc.aio.Channel] = []
@@ -33,11 +32,11 @@ class Channels:
         channel = self._coordinators.get(address)
         if channel is None:
             large = [("grpc.max_receive_message_length", LARGEST_MANIFEST), *OPTIONS[1:]]
-            channel = self._coordinators[address] = self._open(address, large)
+            channel = self._coordinators[address] = grpc.aio.insecure_channel(address, options=large)
         return SchedulerStub(channel)  # type: ignore[no-untyped-call]  # generated
 
     def shard_transfer(self, address: str) -> Any:
-        channel = self._peers.pop(address, None) or self._open(address, OPTIONS)
+        channel = self._peers.pop(address, None) or grpc.aio.insecure_channel(address, options=OPTIONS)
         self._peers[address] = channel  # the last one used is the last one to go
         if len(self._peers) > MOST_PEERS:
             self._closing.append(self._peers.pop(next(iter(self._peers))))
@@ -46,8 +45,3 @@ class Channels:
     async def close(self) -> None:
         for channel in (*self._peers.values(), *self._coordinators.values(), *self._closing):
             await channel.close(None)
-
-    def _open(self, address: str, options: list[tuple[str, int]]) -> grpc.aio.Channel:
-        if self._credentials is not None:
-            return grpc.aio.secure_channel(address, self._credentials, options=options)
-        return grpc.aio.insecure_channel(address, options=options)

@@ -9,8 +9,11 @@ import sys
 
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
+M_ARENA_MAX = -8
 LARGE = 32 * 1024 * 1024
-KEPT = 64 * 1024 * 1024
+KEPT = 16 * 1024 * 1024
+HEAPS = 2
+"""Else each thread keeps blocks of its own."""
 
 
 def keep_large_blocks() -> None:
@@ -23,3 +26,4 @@ def keep_large_blocks() -> None:
         return
     mallopt(M_MMAP_THRESHOLD, LARGE)
     mallopt(M_TRIM_THRESHOLD, KEPT)
+    mallopt(M_ARENA_MAX, HEAPS)

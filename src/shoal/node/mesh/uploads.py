@@ -17,7 +17,7 @@ from shoal.runtime.tickets import Ticket, read_ticket
 from shoal.wire._generated.shard_transfer_pb2 import PieceData, ShardRequest
 from shoal.wire.data_sets import PIECE
 
-READ_AT_ONCE = 4
+READ_AT_ONCE = 2
 """Pieces: each reading costs a turn through a thread."""
 MOST_AT_A_TIME = 16
 """Whatever the coordinator says: no more streams than these."""
