@@ -11,6 +11,7 @@ from shoal.api.openapi import problems
 from shoal.jobs.service import Jobs
 from shoal.runtime.moments import read_moment
 from shoal.wire.jobs import (
+    ArtifactPage,
     Cancel,
     JobPage,
     JobView,
@@ -56,7 +57,8 @@ def jobs_router(jobs: Jobs, *, max_batch_bytes: int) -> Router:
     @get(
         "/{job_id:uuid}",
         summary="Read a job",
-        description="Its live progress, its result, and its artifacts with links that expire.",
+        description="Its live progress, its result, and its artifacts with links that expire. With more than "
+        "1000 of them, `artifactsNext` is the `cursor` for the others.",
         responses=problems(400, 401, 403, 404, 503),
     )
     async def read_job(job_id: FromPath[UUID], principal: Caller) -> JobView:
@@ -125,6 +127,17 @@ def jobs_router(jobs: Jobs, *, max_batch_bytes: int) -> Router:
         return await jobs.list_tasks(principal.claims, job_id, cursor=cursor, page_size=limit)
 
     @get(
+        "/{job_id:uuid}/artifacts",
+        summary="List what a job has made",
+        description="In the order of its tasks, with links that expire.",
+        responses=problems(400, 401, 403, 404, 503),
+    )
+    async def list_artifacts(
+        job_id: FromPath[UUID], principal: Caller, cursor: Cursor = None, limit: Limit = 100
+    ) -> ArtifactPage:
+        return await jobs.list_artifacts(principal.claims, job_id, cursor=cursor, page_size=limit)
+
+    @get(
         "/{job_id:uuid}/logs",
         summary="Read what the tasks of a job wrote",
         description="Oldest first. Ask again with `next` to get what was written since.",
@@ -145,6 +158,7 @@ def jobs_router(jobs: Jobs, *, max_batch_bytes: int) -> Router:
             cancel_job,
             retry_job,
             list_tasks,
+            list_artifacts,
             list_logs,
         ],
         tags=["Jobs"],

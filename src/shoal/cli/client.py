@@ -28,7 +28,16 @@ from shoal.wire.events import (
     SinkPage,
     SinkView,
 )
-from shoal.wire.jobs import ArtifactView, JobPage, JobView, LogPage, StartedJobs, TaskPage, TaskView
+from shoal.wire.jobs import (
+    ArtifactPage,
+    ArtifactView,
+    JobPage,
+    JobView,
+    LogPage,
+    StartedJobs,
+    TaskPage,
+    TaskView,
+)
 from shoal.wire.mesh import DataSets, MeshView, PushDataSet, Pushed
 from shoal.wire.nodes import ChangeNode, ClaimNode, NodePage, NodeView, SetAccess
 from shoal.wire.schedules import Ran, RunPage, SchedulePage, ScheduleView, Upcoming
@@ -108,6 +117,10 @@ class Client:
     def list_tasks(self, job_id: UUID, cursor: str | None) -> TaskPage:
         given = {"cursor": cursor} if cursor else {}
         return self._call("GET", f"/api/jobs/{job_id}/tasks", TaskPage, params=given)
+
+    def list_artifacts(self, job_id: UUID, cursor: str) -> ArtifactPage:
+        given = {"cursor": cursor, "limit": 1000}
+        return self._call("GET", f"/api/jobs/{job_id}/artifacts", ArtifactPage, params=given)
 
     def list_logs(self, job_id: UUID, cursor: str | None) -> LogPage:
         given = {"cursor": cursor} if cursor else {}

@@ -11,12 +11,13 @@ import typer
 
 from shoal.cli.client import Client, open_client
 from shoal.cli.exits import BAD_NEWS
+from shoal.cli.job_artifacts import all_artifacts, keep, line_of
 from shoal.cli.job_batch import read_batch
 from shoal.cli.job_progress import ENDED, watch_job
 from shoal.cli.options import Json, configured
 from shoal.roles.config import Given
 from shoal.runtime.errors import Invalid
-from shoal.wire.jobs import ArtifactView, JobView, LogLineView, Status, TaskPage, TaskView
+from shoal.wire.jobs import JobView, LogLineView, Status, TaskPage, TaskView
 from shoal.wire.types import JobTypePage
 
 app = typer.Typer(help="Jobs: graphs of tasks.", no_args_is_help=True)
@@ -273,27 +274,14 @@ def _read_params(text: str) -> dict[str, Any]:
 
 
 def _finish(client: Client, job: JobView, save: Path | None, *, as_json: bool) -> None:
-    kept = {} if save is None else _keep(client, job, save)
+    kept: dict[str, str] = {}
+    if save is not None:
+        found = all_artifacts(client, job)
+        kept = keep(client, job.id, found, save)
+        job = msgspec.structs.replace(job, artifacts=found, artifacts_next=None)
     _print(job, as_json=as_json, kept=kept)
     if job.status != "complete":
         raise typer.Exit(BAD_NEWS)
-
-
-def _keep(client: Client, job: JobView, folder: Path) -> dict[str, str]:
-    """Download every artifact into ``folder/<job>/``; returns where each one is."""
-    kept: dict[str, str] = {}
-    for artifact in job.artifacts:
-        target = _target(folder / str(job.id), artifact)
-        client.download(artifact, target)
-        kept[str(artifact.id)] = str(target)
-    return kept
-
-
-def _target(folder: Path, artifact: ArtifactView) -> Path:
-    """Names come from tasks: only the last part is used, and a taken one gets the id in front."""
-    name = Path(artifact.name).name or str(artifact.id)
-    target = folder / name
-    return folder / f"{artifact.id}-{name}" if target.exists() else target
 
 
 def _print(job: JobView, *, as_json: bool, kept: dict[str, str] | None = None) -> None:
@@ -311,5 +299,6 @@ def _print(job: JobView, *, as_json: bool, kept: dict[str, str] | None = None) -
     if job.result is not None:
         typer.echo(f"result    {json.dumps(job.result, ensure_ascii=False)}")
     for artifact in job.artifacts:
-        where = (kept or {}).get(str(artifact.id), artifact.url)
-        typer.echo(f"artifact  {artifact.type}  {artifact.size} bytes  {where}")
+        typer.echo(line_of(artifact, kept or {}))
+    if job.artifacts_next:
+        typer.echo(f"more: shoal job artifacts {job.id}")

@@ -17,6 +17,7 @@ from shoal.cli import (
     ended_jobs,
     events,
     job,
+    job_artifacts,
     key,
     local,
     mesh,
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 local.add_to(app)
 ended_jobs.add_to(job.app)
+job_artifacts.add_to(job.app)
 app.add_typer(job.app, name="job")
 app.add_typer(task.app, name="task")
 schedule_apply.add_to(schedule.app)

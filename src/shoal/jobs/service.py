@@ -1,7 +1,7 @@
 """What the room does, in order."""
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from shoal.jobs.rules import as_written, served_as
@@ -20,6 +20,8 @@ from shoal.runtime.errors import NotFound
 from shoal.runtime.moments import in_utc
 from shoal.vault.store import Vault
 from shoal.wire.jobs import (
+    MOST_ARTIFACTS_SHOWN,
+    ArtifactPage,
     ArtifactView,
     JobPage,
     JobSummary,
@@ -35,6 +37,8 @@ from shoal.wire.jobs import (
 from shoal.wire.types import JobTypePage
 
 Claims = Mapping[str, object]
+
+BEFORE_ALL = (-1, datetime.min.replace(tzinfo=UTC), UUID(int=0))
 
 
 class Jobs:
@@ -79,12 +83,14 @@ class Jobs:
             row = await sql.read_job.row(connection, job_id=job_id)
             if row is None:
                 raise _not_found(job_id)
-            made = await sql.list_artifacts.rows(connection, job_id=job_id)
+            made = await _made(connection, job_id, BEFORE_ALL, MOST_ARTIFACTS_SHOWN + 1)
+        shown = await self._artifacts(made, MOST_ARTIFACTS_SHOWN)
         return JobView(
             **summary_fields(row, live_progress_of(row)),
             params=row["params"],
             result=row["result"],
-            artifacts=[await self._artifact(artifact) for artifact in made],
+            artifacts=shown.artifacts,
+            artifacts_next=shown.next,
         )
 
     async def list(
@@ -167,6 +173,16 @@ class Jobs:
             next=encode_cursor((page[-1]["sequence"], page[-1]["id"])) if more else None,
         )
 
+    async def list_artifacts(
+        self, claims: Claims, job_id: UUID, *, cursor: str | None = None, page_size: int = 100
+    ) -> ArtifactPage:
+        """What the tasks that completed have made, with links that expire."""
+        after = decode_cursor(cursor, tuple[int, datetime, UUID]) if cursor else BEFORE_ALL
+        async with self._ledger.acting_as(claims) as connection:
+            await _require_visible(connection, job_id)
+            rows = await _made(connection, job_id, after, page_size + 1)
+        return await self._artifacts(rows, page_size)
+
     async def list_logs(
         self, claims: Claims, job_id: UUID, *, cursor: str | None = None, page_size: int = 500
     ) -> LogPage:
@@ -192,6 +208,14 @@ class Jobs:
             next=encode_cursor((page[-1]["type"],)) if more else None,
         )
 
+    async def _artifacts(self, rows: Sequence[Row], page_size: int) -> ArtifactPage:
+        page = rows[:page_size]
+        last = page[-1] if len(rows) > page_size else None
+        return ArtifactPage(
+            artifacts=[await self._artifact(row) for row in page],
+            next=encode_cursor((last["sequence"], last["created_at"], last["id"])) if last else None,
+        )
+
     async def _artifact(self, row: Row) -> ArtifactView:
         filename, content_type = served_as(row["name"], row["content_type"])
         return ArtifactView(
@@ -211,6 +235,19 @@ class Jobs:
             duration=row["duration_seconds"],
             fallback_for=row["fallback_for"],
         )
+
+
+async def _made(
+    connection: Connection, job_id: UUID, after: tuple[int, datetime, UUID], page_size: int
+) -> Sequence[Row]:
+    return await sql.list_artifacts.rows(
+        connection,
+        job_id=job_id,
+        after_sequence=after[0],
+        after_at=after[1],
+        after_id=after[2],
+        page_size=page_size,
+    )
 
 
 async def _require_visible(connection: Connection, job_id: UUID) -> None:

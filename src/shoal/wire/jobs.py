@@ -14,6 +14,7 @@ TaskStatus = Literal["pending", "claimed", "complete", "failed", "cancelled"]
 OnConflict = Literal["reject", "existing"]
 
 MOST_JOBS_AT_ONCE = 10_000
+MOST_ARTIFACTS_SHOWN = 1000
 
 
 class NewJob(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
@@ -87,11 +88,21 @@ class JobSummary(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
 
 
 class JobView(JobSummary, rename="camel", frozen=True, kw_only=True):
-    """``GET /api/jobs/{id}``."""
+    """``GET /api/jobs/{id}``. It shows the first thousand artifacts; with more of them, ``artifacts_next`` is
+    the cursor with which ``GET /api/jobs/{id}/artifacts`` goes on.
+    """
 
     params: dict[str, Any]
     result: Any
     artifacts: list[ArtifactView]
+    artifacts_next: str | None
+
+
+class ArtifactPage(msgspec.Struct, rename="camel", frozen=True):
+    """In the order of the tasks. ``next`` is the cursor of the following page; none on the last one."""
+
+    artifacts: list[ArtifactView]
+    next: str | None
 
 
 class TaskView(msgspec.Struct, rename="camel", frozen=True):

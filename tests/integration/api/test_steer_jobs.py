@@ -1,8 +1,11 @@
 """Cancelling and trying again, and what there is to see of a job's tasks."""
 
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
+
+from shoal.runtime.cursors import encode_cursor
 
 from .job_desk import JobDesk
 
@@ -98,6 +101,49 @@ async def test_files_are_seen_once_the_attempt_that_made_them_has_ended_well(des
 
     (artifact,) = (await desk.read(job))["artifacts"]
     assert artifact["name"] == "kept"
+
+
+async def test_of_many_files_a_job_shows_the_first_thousand_and_pages_have_the_others(desk: JobDesk) -> None:
+    job = f"/api/jobs/{(await desk.start())['id']}"
+    await desk.plan("a")
+    (claim,) = await desk.worker.claim(1, types=[desk.task_type])
+    await desk.worker.connection.execute(
+        """INSERT INTO job_artifacts (task_id, name, artifact_type, storage_path)
+           SELECT $1, n::text, 'text', 'many/' || n FROM generate_series(1, 1003) AS n""",
+        claim.task_id,
+    )
+    await desk.worker.complete(claim)
+
+    shown = await desk.read(job)
+    rest = await desk.read(f"{job}/artifacts", cursor=shown["artifactsNext"])
+    pages = [await desk.read(f"{job}/artifacts", limit=1000)]
+    pages.append(await desk.read(f"{job}/artifacts", limit=1000, cursor=pages[0]["next"]))
+
+    def names(*parts: dict[str, Any]) -> list[str]:
+        return [one["name"] for part in parts for one in part["artifacts"]]
+
+    assert sorted(names(shown, rest), key=int) == [str(n) for n in range(1, 1004)]
+    assert (len(shown["artifacts"]), len(rest["artifacts"]), rest["next"]) == (1000, 3, None)
+    assert names(*pages) == names(shown, rest)
+    assert await desk.refusal("GET", f"{job}/artifacts", params={"cursor": "x"}) == (400, "invalid_cursor")
+    unknown = f"/api/jobs/{uuid4()}/artifacts"
+    assert await desk.refusal("GET", unknown) == (404, "job_not_found")
+
+
+@pytest.mark.parametrize(
+    ("what", "position"),
+    [
+        ("tasks", (2**70, UUID(int=1))),
+        ("logs", (2**70,)),
+        ("artifacts", (1, "0001-01-01T00:00:00+14:00", UUID(int=1))),
+    ],
+)
+async def test_a_cursor_that_no_database_could_be_asked_for_is_refused(
+    desk: JobDesk, what: str, position: tuple[object, ...]
+) -> None:
+    job = f"/api/jobs/{(await desk.start())['id']}"
+    forged = {"cursor": encode_cursor(position)}
+    assert await desk.refusal("GET", f"{job}/{what}", params=forged) == (400, "invalid_cursor")
 
 
 async def test_a_job_stays_readable_whatever_its_artifacts_are_called(desk: JobDesk) -> None:

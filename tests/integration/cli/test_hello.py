@@ -28,6 +28,9 @@ def test_hello_runs_and_its_artifact_arrives(shoal: Shoal, tmp_path: Path) -> No
     (kept,) = job["kept"].values()
     assert Path(kept).read_text() == "Hello, Ada!\n"
     assert shoal.json("job", "show", job["id"])["result"] == "Hello, Ada!"
+    listed = shoal.json("job", "artifacts", job["id"], "--save", str(tmp_path / "again"))
+    assert [one["name"] for one in listed["artifacts"]] == ["greeting.txt"]
+    assert Path(*listed["kept"].values()).read_text() == "Hello, Ada!\n"
     assert [one["id"] for one in shoal.json("job", "list")["jobs"]] == [job["id"]]
     assert shoal.json("status")["status"] == "healthy"
     assert "# TYPE shoal_queue_tasks_ready gauge" in httpx.get(f"{url}/metrics", trust_env=False).text

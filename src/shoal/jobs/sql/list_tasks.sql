@@ -1,5 +1,5 @@
 -- list_tasks: a page of the tasks of a job in their order, with what they need and how far they are
--- params: job_id uuid, after_sequence int, after_id uuid, page_size int
+-- params: job_id uuid, after_sequence bigint, after_id uuid, page_size int
 -- returns: rows of job_tasks with the names of what each needs and the progress of its lease
 -- locks: none
 SELECT t.id, t.job_id, t.name, t.task_type, t.executor, t.sequence, t.status, t.attempts, t.max_attempts, t.error,
@@ -9,6 +9,6 @@ SELECT t.id, t.job_id, t.name, t.task_type, t.executor, t.sequence, t.status, t.
               WHERE e.task_id = t.id ORDER BY n.sequence) AS needs
   FROM public.job_tasks t
   LEFT JOIN public.task_leases l ON l.task_id = t.id AND l.claim_token = t.claim_token
- WHERE t.job_id = $1 AND (t.sequence, t.id) > ($2, $3)
+ WHERE t.job_id = $1 AND (t.sequence, t.id) > ($2::bigint, $3)
  ORDER BY t.sequence, t.id
  LIMIT $4
