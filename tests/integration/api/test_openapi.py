@@ -48,7 +48,7 @@ async def test_what_needs_a_token_says_so_and_what_is_open_does_not(
     closed = {name for name, operation in found.items() if operation.get("security")}
 
     assert {path for _, path in found.keys() - closed} == {"/status", "/metrics", "/files/{key}"}
-    assert {"token", "key", "centrifugo"} == description["components"]["securitySchemes"].keys()
+    assert {"token", "key", "node", "centrifugo"} == description["components"]["securitySchemes"].keys()
 
 
 async def test_problems_are_documented(description: dict[str, Any]) -> None:
