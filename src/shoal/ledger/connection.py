@@ -31,6 +31,10 @@ UNREACHABLE = (
     Unavailable,
 )
 
+# What a new connection fails with when the server goes away before it is ready: its last words have been
+# read, and the end of the connection has not.
+LOST_ON_THE_WAY = (*UNREACHABLE, asyncpg.InternalClientError)
+
 # What passes when the same transaction is tried again: a deadlock, a serialization failure.
 REPEATABLE = (*UNREACHABLE, asyncpg.TransactionRollbackError)
 
@@ -52,8 +56,10 @@ async def connect(url: str, *, application: str) -> "asyncpg.Connection[Any]":
         raise explain(error, url) from error
     try:
         await prepare(connection)
-    except BaseException:
+    except BaseException as error:
         connection.terminate()
+        if isinstance(error, LOST_ON_THE_WAY):
+            raise explain(error, url) from error
         raise
     return connection
 
@@ -97,7 +103,7 @@ def explain(error: Exception, url: str) -> Exception:
     """What a failed connection attempt means, without the password; other errors stay as they are."""
     if isinstance(error, ShoalError):
         return error
-    if isinstance(error, UNREACHABLE):
+    if isinstance(error, LOST_ON_THE_WAY):
         return Unavailable(
             "database_unreachable",
             f"The database at {shown(url)} cannot be reached: {_reason(error)}.",

@@ -11,7 +11,7 @@ import msgspec
 from shoal.ledger.connection import (
     BROKEN,
     CONNECT_TIMEOUT_S,
-    UNREACHABLE,
+    LOST_ON_THE_WAY,
     Connection,
     connect,
     explain,
@@ -82,7 +82,7 @@ class Ledger(Part):
             raise RuntimeError("the ledger is not started")
         try:
             borrowed = await self._pool.acquire()
-        except UNREACHABLE as error:
+        except LOST_ON_THE_WAY as error:
             raise explain(error, self._settings.database_url) from error
         try:
             yield borrowed

@@ -3,12 +3,13 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import asyncpg
 import pytest
 
-from shoal.ledger.connection import UNREACHABLE, connect
+from shoal.ledger.connection import UNREACHABLE, connect, prepare
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
 from shoal.runtime.errors import Invalid, ShoalError, Unavailable
@@ -177,6 +178,33 @@ async def test_a_transaction_that_is_cut_says_that_the_database_went_away(
     with pytest.raises(UNREACHABLE):
         await cut_and_go_on()
     await ledger.check()
+    await ledger.stop()
+
+
+async def test_a_server_that_goes_away_while_a_connection_is_made_ready_counts_as_away(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the last words of a server and the end of a connection, asyncpg fails in its own way."""
+    goes_away = False
+
+    async def prepare_unless_it_goes(connection: "asyncpg.Connection[Any]") -> None:
+        if goes_away:
+            raise asyncpg.InternalClientError(
+                "cannot switch to state 11; another operation (2) is in progress"
+            )
+        await prepare(connection)
+
+    monkeypatch.setattr("shoal.ledger.pool.prepare", prepare_unless_it_goes)
+    monkeypatch.setattr("shoal.ledger.connection.prepare", prepare_unless_it_goes)
+    ledger = await started(database_url)
+    async with ledger.connection():  # the next one is new
+        goes_away = True
+        with pytest.raises(Unavailable):
+            await ledger.check()
+        with pytest.raises(Unavailable):
+            await connect(database_url, application="test")
+        goes_away = False
+        await ledger.check()
     await ledger.stop()
 
 
