@@ -95,7 +95,7 @@ class JobView(JobSummary, rename="camel", frozen=True, kw_only=True):
     params: dict[str, Any]
     result: Any
     artifacts: list[ArtifactView]
-    artifacts_next: str | None
+    artifacts_next: str | None = None
 
 
 class ArtifactPage(msgspec.Struct, rename="camel", frozen=True):
