@@ -38,6 +38,7 @@ log = structlog.get_logger(__name__)
 PASSING = (*REPEATABLE, RedisError, OSError, ShoalError)
 """What goes away by itself, or is somebody else's to mend: tried again later."""
 
+AT_MOST_EVERY_S = 0.05
 FIRST_LOOK_S = 5.0
 LONGEST_LOOK_S = 30.0
 LEASE_TTL = timedelta(seconds=10)
@@ -72,6 +73,8 @@ class FleetClaimer(Part):
             if claimed == MOST_PER_CLAIM:
                 continue
             look_s = self._look_s if claimed else min(look_s * 2, LONGEST_LOOK_S)
+            if not claimed:  # the notification was for workers, and under load there are hundreds a second
+                await asyncio.sleep(AT_MOST_EVERY_S)
             with suppress(TimeoutError):
                 async with asyncio.timeout(look_s * random.uniform(0.75, 1.0)):  # noqa: S311 - jitter
                     await self._woken.wait()
