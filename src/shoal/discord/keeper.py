@@ -27,7 +27,7 @@ OnChange = Callable[[int | None, int | None], None]
 LOOK_EVERY_S = 1.0
 SAVE_EVERY_S = 10.0
 REBUILD_EVERY_S = 30.0
-LIST_WITHIN_S = 180.0
+LIST_WITHIN_S = 1800.0
 LIST_AGAIN_S = 15.0
 
 

@@ -210,7 +210,7 @@ async def test_a_guild_of_a_hundred_thousand_fills_its_filter(stage: Stage) -> N
 async def test_members_that_do_not_come_in_chunks_are_listed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "CHUNKS_WITHIN_S", 0.5)
+    monkeypatch.setattr(client, "CHUNK_WITHIN_S", 0.5)
     stage.there.gateway.is_without_chunks = True
     ann = await stage.user(account=ANN)
     reef = await stage.there.add_guild("Reef", [ANN, *range(10_000, 12_500)])
