@@ -24,6 +24,7 @@ from shoal.ledger.listener import Listener
 from shoal.ledger.migrate import migrate
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
+from shoal.roles.beacon import BeaconSide
 from shoal.roles.config import SECTIONS
 from shoal.roles.events import event_side
 from shoal.runtime.lifecycle import run_parts
@@ -148,7 +149,9 @@ class Bench:
     async def _relay(self, name: str, sink: str, count: int, **given: object) -> None:
         settings = read_settings(SECTIONS, flags={"database_url": self._url, **given}, environ={})
         ledger, listener = Ledger(settings[LedgerSettings]), Listener(settings[LedgerSettings])
-        side = event_side(settings, ledger=ledger, listener=listener, registry=new_registry())
+        side = event_side(
+            settings, ledger=ledger, listener=listener, registry=new_registry(), beacon=BeaconSide()
+        )
         ending = asyncio.Event()
         began = time.perf_counter()
         running = asyncio.create_task(run_parts([ledger, listener, *side.parts], grace_s=10, until=ending))

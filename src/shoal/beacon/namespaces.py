@@ -21,9 +21,11 @@ class Namespace:
 NODES = ChannelOptions(history_size=10, history_ttl_s=60, recovery=True)
 JOBS = ChannelOptions(history_size=100, history_ttl_s=600, recovery=True)
 CHUNKS = ChannelOptions()
+EVENTS = ChannelOptions()
 
 NAMESPACES: Mapping[str, Namespace] = {
     "nodes": Namespace(NODES, subscribe=True),
     "jobs": Namespace(JOBS, subscribe=True),
     "chunks": Namespace(CHUNKS, publish=True),
+    "events": Namespace(EVENTS, subscribe=True),
 }

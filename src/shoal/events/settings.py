@@ -44,6 +44,12 @@ class EventSettings(msgspec.Struct, frozen=True, kw_only=True):
             extra=SECRET,
         ),
     ] = ()
+    beacon_events: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(
+            description="Which events are also hints to whoever listens to events:{user}; empty for none."
+        ),
+    ] = ()
     webhook_networks: Annotated[
         tuple[str, ...],
         msgspec.Meta(

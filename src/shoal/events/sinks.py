@@ -1,4 +1,4 @@
-"""The sinks that the settings ask for: Kafka is there as soon as a sentinel has its address."""
+"""The sinks that the settings ask for: Kafka and the beacon."""
 
 from shoal.events.settings import EventSettings
 from shoal.events.store import sql
@@ -6,6 +6,7 @@ from shoal.ledger.pool import Ledger
 from shoal.runtime.lifecycle import Part
 
 KAFKA = "kafka"
+BEACON = "beacon"
 
 
 class SettledSinks(Part):
@@ -14,12 +15,19 @@ class SettledSinks(Part):
 
     name = "sinks of the settings"
 
-    def __init__(self, ledger: Ledger, settings: EventSettings) -> None:
+    def __init__(self, ledger: Ledger, settings: EventSettings, *, has_beacon: bool) -> None:
+        self._has_beacon = has_beacon
         self._ledger = ledger
         self._settings = settings
 
     async def start(self) -> None:
-        if self._settings.kafka_brokers:
-            patterns = list(self._settings.kafka_events)
-            async with self._ledger.connection() as connection:
-                await sql.add_sink.run(connection, name=KAFKA, kind="kafka", patterns=patterns, config={})
+        wanted = {
+            KAFKA: self._settings.kafka_events if self._settings.kafka_brokers else (),
+            BEACON: self._settings.beacon_events if self._has_beacon else (),
+        }
+        for kind, patterns in wanted.items():
+            if patterns:
+                async with self._ledger.connection() as connection:
+                    await sql.add_sink.run(
+                        connection, name=kind, kind=kind, patterns=list(patterns), config={}
+                    )

@@ -30,6 +30,7 @@ from shoal.brain.address import Address, parse_address
 from shoal.brain.connection import Brain
 from shoal.brain.leases import Lease
 from shoal.brain.settings import BrainSettings
+from shoal.events.hints import open_events
 from shoal.fleet.limits import LocalConnectionLimit
 from shoal.fleet.settings import FleetSettings
 from shoal.jobs.channel import open_jobs
@@ -117,6 +118,7 @@ def open_gate(access: Access, ledger: Ledger, watched: Watched) -> Gate:
     gate = Gate()
     gate.admit("portal", is_known)
     open_jobs(gate, ledger, watched)
+    open_events(gate)
     return gate
 
 

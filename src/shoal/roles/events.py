@@ -10,6 +10,7 @@ from shoal.access.settings import AccessSettings
 from shoal.api.event_sinks import event_sinks_router
 from shoal.api.events import events_router
 from shoal.events.chores import EventRetention
+from shoal.events.hints import Hints
 from shoal.events.measures import RelayCounts, SinkMeasures
 from shoal.events.model import Sink
 from shoal.events.ports import Channel
@@ -21,6 +22,7 @@ from shoal.events.sinks import SettledSinks
 from shoal.events.webhook import Webhook
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
+from shoal.roles.beacon import BeaconSide
 from shoal.runtime.lifecycle import Part
 from shoal.runtime.settings import Settings
 
@@ -35,7 +37,12 @@ class EventSide:
 
 
 def event_side(
-    settings: Settings, *, ledger: Ledger, listener: Listener, registry: CollectorRegistry
+    settings: Settings,
+    *,
+    ledger: Ledger,
+    listener: Listener,
+    registry: CollectorRegistry,
+    beacon: BeaconSide,
 ) -> EventSide:
     own = settings[EventSettings]
     networks = read_networks(own.webhook_networks)
@@ -48,6 +55,8 @@ def event_side(
             from shoal.events.kafka import Kafka  # noqa: PLC0415 - an extra, for who has a Kafka
 
             return Kafka(own.kafka_brokers, prefix=own.kafka_topic_prefix, options=own.kafka_options)
+        if sink.kind == "beacon" and beacon.beacon is not None:
+            return Hints(beacon.beacon)
         return None
 
     measures = SinkMeasures(ledger)
@@ -60,7 +69,11 @@ def event_side(
         counts=RelayCounts(registry),
     )
     return EventSide(
-        parts=[SettledSinks(ledger, own), relay, EventRetention(ledger, own)],
+        parts=[
+            SettledSinks(ledger, own, has_beacon=beacon.beacon is not None),
+            relay,
+            EventRetention(ledger, own),
+        ],
         handlers=[events_router(events), event_sinks_router(events)],
         before_metrics=[measures.refresh],
     )

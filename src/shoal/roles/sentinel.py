@@ -73,7 +73,7 @@ def sentinel_parts(
         clock=clock,
         guilds=discord.guilds,
     )
-    events = event_side(settings, ledger=ledger, listener=listener, registry=registry)
+    events = event_side(settings, ledger=ledger, listener=listener, registry=registry, beacon=beacon)
     measures = QueueMeasures(ledger)
     registry.register(measures)
 
@@ -129,7 +129,7 @@ def sentinel_parts(
     schema = Schema(settings[LedgerSettings], may_migrate=may_migrate)
     chores = [Watchdog(ledger), Retention(ledger, settings[RetentionSettings]), Sweeper(ledger, vault)]
     schedules = schedule_parts(settings, ledger=ledger, listener=listener, registry=registry)
-    parts = [*chores, *schedules, *events.parts, *beacon.parts, *bot_parts, *fleet.parts]
+    parts = [*chores, *schedules, *beacon.parts, *events.parts, *bot_parts, *fleet.parts]
     if with_coordinator:
         from shoal.roles.coordinator import coordinator_parts  # noqa: PLC0415 - its libraries are an extra
 

@@ -21,46 +21,46 @@ from .test_who_may import start_job
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 MATRIX = """
-action          visitor               nodes:{node}  nodes:online  jobs:{job}  chunks:complete
-subscribe       the node              there         no            no          no
-subscribe       another node          no            no            no          no
-subscribe       the owner             no            yes           yes         no
-subscribe       another user          no            yes           no          no
-subscribe       a revoked node        no            no            no          no
-subscribe       a removed user        no            no            no          no
-subscribe       an expired node       no            no            no          no
-subscribe       an expired user       no            no            no          no
-subscribe       a forger              no            no            no          no
-subscribe       nobody                no            no            no          no
+action          visitor               nodes:{node}  nodes:online  jobs:{job}  chunks:complete  events:{owner}
+subscribe       the node              there         no            no          no           no
+subscribe       another node          no            no            no          no           no
+subscribe       the owner             no            yes           yes         no           yes
+subscribe       another user          no            yes           no          no           no
+subscribe       a revoked node        no            no            no          no           no
+subscribe       a removed user        no            no            no          no           no
+subscribe       an expired node       no            no            no          no           no
+subscribe       an expired user       no            no            no          no           no
+subscribe       a forger              no            no            no          no           no
+subscribe       nobody                no            no            no          no           no
 
-publish         the node              no            no            no          yes
-publish         another node          no            no            no          yes
-publish         the owner             no            no            no          no
-publish         another user          no            no            no          no
-publish         a revoked node        no            no            no          no
-publish         a removed user        no            no            no          no
-publish         an expired node       no            no            no          no
-publish         an expired user       no            no            no          no
-publish         a forger              no            no            no          no
-publish         nobody                no            no            no          no
+publish         the node              no            no            no          yes          no
+publish         another node          no            no            no          yes          no
+publish         the owner             no            no            no          no           no
+publish         another user          no            no            no          no           no
+publish         a revoked node        no            no            no          no           no
+publish         a removed user        no            no            no          no           no
+publish         an expired node       no            no            no          no           no
+publish         an expired user       no            no            no          no           no
+publish         a forger              no            no            no          no           no
+publish         nobody                no            no            no          no           no
 
-presence        the node              no            no            no          no
-presence        another node          no            no            no          no
-presence        the owner             no            no            no          no
-presence        another user          no            no            no          no
-presence        a revoked node        no            no            no          no
-presence        nobody                no            no            no          no
+presence        the node              no            no            no          no           no
+presence        another node          no            no            no          no           no
+presence        the owner             no            no            no          no           no
+presence        another user          no            no            no          no           no
+presence        a revoked node        no            no            no          no           no
+presence        nobody                no            no            no          no           no
 
-presence_stats  the node              no            no            no          no
-presence_stats  the owner             no            no            no          no
-presence_stats  nobody                no            no            no          no
+presence_stats  the node              no            no            no          no           no
+presence_stats  the owner             no            no            no          no           no
+presence_stats  nobody                no            no            no          no           no
 
-history         the node              no            no            no          no
-history         another node          no            no            no          no
-history         the owner             no            no            no          no
-history         another user          no            no            no          no
-history         a revoked node        no            no            no          no
-history         nobody                no            no            no          no
+history         the node              no            no            no          no           no
+history         another node          no            no            no          no           no
+history         the owner             no            no            no          no           no
+history         another user          no            no            no          no           no
+history         a revoked node        no            no            no          no           no
+history         nobody                no            no            no          no           no
 """
 
 WORDS = {None: "yes", 103: "no", 105: "there", 108: "no", 109: "no"}
@@ -148,7 +148,7 @@ async def test_every_visitor_may_do_what_the_table_says_and_no_more(
     place: Place, action: str, visitor: str, channel: str, expected: str
 ) -> None:
     result = {"of": uuid4().hex}
-    request: dict[str, Any] = {"channel": channel.format(node=place.node, job=place.job)}
+    request: dict[str, Any] = {"channel": channel.format(node=place.node, job=place.job, owner=place.owner)}
     if action == "publish":
         request["data"] = result
 

@@ -11,6 +11,7 @@ from shoal.beacon.gate import Gate
 from shoal.beacon.hub.limits import Limits
 from shoal.beacon.namespaces import NAMESPACES
 from shoal.beacon.nodes import open_nodes
+from shoal.events.hints import open_events
 from shoal.jobs.channel import open_jobs
 from shoal.jobs.live import Watched
 from shoal.ledger.pool import Ledger
@@ -127,6 +128,7 @@ def test_the_rooms_open_exactly_the_channels_that_are_written() -> None:
     ledger = Ledger(LedgerSettings(database_url="postgresql://localhost/none"))
     open_jobs(gate, ledger, Watched(SystemClock()))
     open_nodes(gate, KnownNodes())
+    open_events(gate)
     opened = {
         name: (channel.options, channel.subscribe is not None, channel.publish is not None)
         for name, channel in gate.namespaces.items()

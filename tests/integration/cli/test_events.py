@@ -93,3 +93,21 @@ def test_a_webhook_into_our_own_walls_is_refused_at_once(shoal: Shoal) -> None:
     shoal.up()
     for url in ("http://127.0.0.1:8080/", "https://169.254.169.254/latest", "http://example.org/"):
         refused(shoal.run("events", "webhook", url), code="webhook_not_reachable", exit_code=2)
+
+
+def test_a_schedule_starts_jobs_by_its_events(shoal: Shoal) -> None:
+    shoal.up("--app", "examples.hello:app")
+    params = '{"names": ["Ann"]}'
+    shoal.ok(
+        "schedule", "add", "greet", "--every", "1s", "--job", "hello", "--params", params, "--max-runs", "2"
+    )
+    until(lambda: len(shoal.json("job", "list", "--type", "hello", "--status", "complete")["jobs"]) == 2)
+    lines = shoal.ok("events", "tail", "--json", "--type", "job.start", "--type", "schedule.*").splitlines()
+    seen = [json.loads(line) for line in lines]
+    assert sorted(event["type"] for event in seen) == [
+        "job.start",
+        "job.start",
+        "schedule.created",
+        "schedule.ended",
+    ]
+    assert {event["payload"]["scheduleName"] for event in seen if event["type"] == "job.start"} == {"greet"}

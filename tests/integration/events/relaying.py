@@ -16,6 +16,7 @@ from typing import Any
 from shoal.ledger.listener import Listener
 from shoal.ledger.pool import Ledger
 from shoal.ledger.settings import LedgerSettings
+from shoal.roles.beacon import BeaconSide
 from shoal.roles.config import SECTIONS
 from shoal.roles.events import event_side
 from shoal.runtime.lifecycle import Part, run_parts
@@ -30,7 +31,9 @@ def parts_of(given: dict[str, Any]) -> list[Part]:
     settings = read_settings(SECTIONS, flags=given, environ={})
     ledger = Ledger(settings[LedgerSettings])
     listener = Listener(settings[LedgerSettings])
-    side = event_side(settings, ledger=ledger, listener=listener, registry=new_registry())
+    side = event_side(
+        settings, ledger=ledger, listener=listener, registry=new_registry(), beacon=BeaconSide()
+    )
     return [ledger, listener, *side.parts]
 
 
