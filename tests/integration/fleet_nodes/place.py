@@ -30,6 +30,7 @@ FIGHT = {
         "scorch": {"damage": 2200, "cast_s": 1.5},
     },
     "rotation": "combustion if mana >= 60\nfireball if combustion.active > 0\nscorch if mana < 30\nfireball",
+    "seconds": 30,
 }
 
 

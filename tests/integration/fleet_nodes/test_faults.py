@@ -3,13 +3,17 @@
 import asyncio
 import signal
 
+import pytest
+
 from tests.support.wire import wire_to_web
 
 from .conftest import OpenPlace
 from .place import Place, known_answer
 from .test_the_same_answer import is_the_same
 
-ITERATIONS = 40_000
+pytestmark = pytest.mark.timeout(300)
+
+ITERATIONS = 600_000
 
 
 async def has_begun(place: Place, nodes: int) -> None:
