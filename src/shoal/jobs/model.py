@@ -17,11 +17,14 @@ class Phase:
 
 @dataclass(frozen=True)
 class RunningTask:
-    """What a claimed task last said: its phase (1 is the first), how far it is, and its words."""
+    """What a claimed task last said: its phase (1 is the first), how far it is, and its words. ``chunks`` is
+    how many chunks a task of the fleet has.
+    """
 
     phase: int
     fraction: float
     message: str
+    chunks: int | None = None
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,13 @@ def live_progress(stored: Progress, phases: Sequence[Phase], running: Sequence[R
     )
 
 
+def counted(progress: Progress, running: Sequence[RunningTask]) -> tuple[int, int]:
+    """How many of how many are done: chunks, where the current phase is one task of the fleet; else tasks."""
+    if progress.docs_total == 1 and len(running) == 1 and running[0].chunks is not None:
+        return round(running[0].fraction * running[0].chunks), running[0].chunks
+    return progress.docs_complete, progress.docs_total
+
+
 def _end_of_current(phases: Sequence[Phase]) -> float:
     """Where the first phase with open tasks ends; phases without tasks before it count as passed."""
     return next((phase.ends for phase in phases if phase.total > phase.done), 100.0)

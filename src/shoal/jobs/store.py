@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from shoal.jobs.model import Phase, RunningTask
-from shoal.jobs.rules import live_progress
+from shoal.jobs.rules import counted, live_progress
 from shoal.ledger.connection import Row
 from shoal.ledger.statements import load_statements
 from shoal.wire.jobs import Progress, TaskView
@@ -42,8 +42,7 @@ def live_progress_of(row: Row) -> Progress:
             row["phase_names"], row["phase_ends"], row["phase_total"], row["phase_done"], strict=True
         )
     ]
-    running = [RunningTask(one["phase"], one["fraction"], one["message"]) for one in row["running"]]
-    return live_progress(stored_progress_of(row), phases, running)
+    return live_progress(stored_progress_of(row), phases, _running_of(row))
 
 
 def live_message(row: Row) -> JobMessage:
@@ -56,14 +55,22 @@ def live_message(row: Row) -> JobMessage:
             return JobCancelled(error=row["error"])
         case status:
             now = live_progress_of(row)
+            completed, total = counted(now, _running_of(row))
             return JobProgressed(
                 status=status,
                 percent=now.percent,
                 phase=now.phase,
                 message=now.message,
-                completed=now.docs_complete,
-                total=now.docs_total,
+                completed=completed,
+                total=total,
             )
+
+
+def _running_of(row: Row) -> list[RunningTask]:
+    return [
+        RunningTask(one["phase"], one["fraction"], one["message"], one.get("chunks"))
+        for one in row["running"]
+    ]
 
 
 def task_view(row: Row) -> TaskView:

@@ -10,7 +10,9 @@ import msgspec
 class JobProgressed(
     msgspec.Struct, tag_field="type", tag="progress", rename="camel", frozen=True, kw_only=True
 ):
-    """``completed`` of ``total`` tasks have ended well."""
+    """``completed`` of ``total`` tasks of the current phase have ended well; of its chunks, where the phase
+    is one task of the fleet.
+    """
 
     status: str
     percent: int

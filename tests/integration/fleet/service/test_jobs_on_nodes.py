@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from shoal.app.engine_trial import try_engine
+from tests.integration.beacon.listener import listener
 
 from .engines import app
 from .site import Site, eventually
@@ -77,6 +78,10 @@ async def test_listeners_hear_how_many_chunks_are_done(site: Site) -> None:
 
         job = await eventually(lambda: site.job(owner, job_id), lambda job: job["progress"]["percent"] == 50)
         assert job["progress"]["message"] == "5 of 10 chunks"
+        given = await site.ask(owner, "POST", "/api/token")
+        async with listener(given["url"], given["token"]) as heard:
+            told = await heard.listen(f"jobs:{job_id}")
+        assert (told["type"], told["completed"], told["total"]) == ("progress", 5, 10)
 
 
 @pytest.mark.newest_servers
