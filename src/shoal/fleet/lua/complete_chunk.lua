@@ -47,7 +47,8 @@ local function judge(node, task, index, attempt, first)
   local id = task .. '.' .. index .. '.' .. attempt
   local result = result_at(first, plan, index)
   if result and take_from(node, plan, id, result) then
-    return 'OK', plan, accept(node, plan, index, result, table.concat({unpack(ARGV, first, first + 4)}, ' '))
+    local text = plan.sample and table.concat({unpack(ARGV, first, first + 4)}, ' ')
+    return 'OK', plan, accept(node, plan, index, result, text)
   end
   if not result and redis.call('HEXISTS', node.chunks, id) == 1 then return 'INVALID', plan end
   if tonumber(index) >= plan.total then return 'NOT_FOUND' end
