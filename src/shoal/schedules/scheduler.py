@@ -26,6 +26,8 @@ LEAST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 1.0
 RETRY_S = 0.5
 BATCHES_AT_ONCE = 2
+TURNS_READ_AHEAD = 3
+"""When there is more to do than fits: to see whose turn it is, all that is due has to be looked at."""
 RELEASED_AT_ONCE = 100
 FORGOTTEN_AT_ONCE = 5000
 FORGET_EVERY_S = 600.0
@@ -82,13 +84,17 @@ class Scheduler(Part):
 
     async def _turn(self, term: Term) -> float:
         """Fire what is due, as much as fits; returns for how long nothing is."""
-        at_most = self._batch * BATCHES_AT_ONCE
+        at_once = self._batch * BATCHES_AT_ONCE
         async with self._ledger.connection() as connection:
-            rows = await sql.find_due.rows(connection, at_most=at_most)
-            if len(rows) == at_most:
-                rows = await sql.find_due_fairly.rows(connection, at_most=at_most)
-        await self._fire(term, rows)
-        if len(rows) == at_most:
+            rows = await sql.find_due.rows(connection, at_most=at_once)
+            is_behind = len(rows) == at_once
+            if is_behind:
+                rows = await sql.find_due_fairly.rows(connection, at_most=at_once * TURNS_READ_AHEAD)
+        for first in range(0, len(rows), at_once):
+            await self._fire(term, rows[first : first + at_once])
+            if self._stopping.is_set():
+                break
+        if is_behind:
             return 0.0
         async with self._ledger.connection() as connection:
             await sql.release_queued_runs.run(connection, at_most=RELEASED_AT_ONCE)
