@@ -99,6 +99,7 @@ class Relay(Part):
     async def _wake(self) -> None:
         """The sinks that have something to tell now; also what was to be tried again about now."""
         async with self._ledger.connection() as connection:
+            await sql.skip_unwanted_events.run(connection)
             found = await sql.find_work.rows(connection)
         for row in found:
             if row["sink"] in self._loops:

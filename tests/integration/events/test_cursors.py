@@ -85,6 +85,35 @@ async def test_each_sink_has_cursors_of_its_own_and_what_it_asked_for(
     assert await ann.tell() == ["one"]
 
 
+async def test_sinks_that_want_nothing_of_it_are_moved_on_all_at_once(
+    ann: Teller, open_teller: OpenTeller
+) -> None:
+    other = await (await open_teller("other")).add("nothing.*")
+    held = await (await open_teller("held")).add("nothing.*")
+    await ann.append("one", "two")
+    await ann.order()
+    await held.take()
+    skip = "SELECT shoal.skip_unwanted_events()"
+    assert await ann.connection.fetchval(skip) == 2  # the other one, and the one that starts jobs
+    assert await ann.connection.fetchval(skip) == 0
+    assert await other.take() == []
+    assert await ann.tell() == ["one", "two"]
+
+
+async def test_a_cursor_is_not_moved_past_what_its_sink_is_told_again(
+    ann: Teller, open_teller: OpenTeller
+) -> None:
+    other = await (await open_teller("other")).add("thing.*")
+    await ann.append("one")
+    assert await other.tell() == ["one"]
+    await ann.tell()
+    await ann.connection.fetchval("SELECT replay_events('other')")
+    await ann.order()
+    await ann.connection.fetchval("SELECT shoal.skip_unwanted_events()")
+    assert await ann.take() == []
+    assert notes(await other.take()) == ["one"]
+
+
 async def test_a_new_sink_is_told_what_happens_from_then_on(ann: Teller, open_teller: OpenTeller) -> None:
     await ann.append("before")
     await ann.tell()

@@ -2719,6 +2719,38 @@ CREATE FUNCTION shoal.schedule_says(p_schedule public.schedule_t) RETURNS jsonb
     'paused_at', 'pause_reason', 'parked_at', 'error', 'ended_at', 'created_at', 'updated_at']
 $$;
 
+CREATE FUNCTION shoal.skip_unwanted_events() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+  v_skipped int;
+BEGIN
+  WITH free AS MATERIALIZED (
+    SELECT k.sink, k.partition, c.last_position
+      FROM public.consumer_offset_t k
+      JOIN public.outbox_partition_t c ON c.partition = k.partition
+      JOIN public.event_sink_t s ON s.name = k.sink AND s.paused_because IS NULL
+     WHERE k.position < c.last_position
+       AND (k.held_until IS NULL OR k.held_until < clock_timestamp())
+       AND (k.retry_at IS NULL OR k.retry_at < clock_timestamp())
+       AND NOT EXISTS (
+             SELECT FROM public.outbox_message_t o JOIN public.event_store_t e ON e.event_id = o.event_id
+              WHERE o.partition = k.partition AND o.position > k.position AND o.position <= c.last_position
+                AND (o.sink IS NULL OR o.sink = k.sink) AND shoal.event_matches(e.event_type, s.patterns)
+                AND (s.user_id IS NULL OR e.user_id = s.user_id))
+     ORDER BY k.sink, k.partition FOR NO KEY UPDATE OF k SKIP LOCKED
+  )
+  UPDATE public.consumer_offset_t k
+     SET position = greatest(k.position, f.last_position), attempts = 0, failing_since = NULL, retry_at = NULL,
+         last_error = NULL, holder = NULL, held_until = NULL, moved_at = clock_timestamp()
+    FROM free f WHERE k.sink = f.sink AND k.partition = f.partition;
+  GET DIAGNOSTICS v_skipped = ROW_COUNT;
+  RETURN v_skipped;
+END
+$$;
+
 CREATE FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) RETURNS TABLE(task_id uuid, verdict text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -4319,6 +4351,9 @@ REVOKE ALL ON FUNCTION shoal.run_payload(p_schedule_id uuid, p_name text, p_fire
 REVOKE ALL ON FUNCTION shoal.schedule_host(p_host_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shoal.schedule_says(p_schedule public.schedule_t) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shoal.skip_unwanted_events() FROM PUBLIC;
+GRANT ALL ON FUNCTION shoal.skip_unwanted_events() TO service_role;
 
 REVOKE ALL ON FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION shoal.snooze_tasks(p_worker_id text, p_task_ids uuid[], p_claim_tokens uuid[], p_after_s real[]) TO service_role;

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from shoal import App, Context
+from shoal import App, Context, Event
 from shoal.ledger.connection import connect
 
-from .workshop import Workshop
+from .workshop import Workshop, until
 
 pytestmark = pytest.mark.newest_servers
 
@@ -46,6 +46,28 @@ async def test_a_worker_without_other_rights_plans_runs_and_reports(
     assert (await workshop.task(job))["output"] == "done"
     assert "a line" in await workshop.lines_of(job)
     assert [row["name"] for row in await workshop.artifacts_of(job)] == ["made.txt"]
+
+
+async def test_a_worker_without_other_rights_handles_events(workshop: Workshop, url_of_hand: str) -> None:
+    app = App()
+    told: list[str] = []
+
+    @app.on("job.completed")
+    async def note(event: Event) -> None:
+        told.append(event.aggregate_id)
+
+    @app.task("work")
+    async def work(_: Context) -> None: ...
+
+    async with workshop.worker(app, database_url=url_of_hand):
+        job = await workshop.start("work")
+        await workshop.ended(job)
+        await until(lambda: _now(told))
+    assert told == [str(job.id)]
+
+
+async def _now(seen: object) -> object:
+    return seen
 
 
 async def test_its_connection_shows_nobodys_jobs(workshop: Workshop, url_of_hand: str) -> None:

@@ -96,6 +96,38 @@ CREATE FUNCTION shoal.free_cursors(p_sink text) RETURNS SETOF public.consumer_of
      AND (k.retry_at IS NULL OR k.retry_at < clock_timestamp())
 $$;
 
+-- skip_unwanted_events: move the cursors on which nothing waits that their sinks asked for, so that an event
+-- which one of many sinks wants costs the others nothing but this. Returns how many cursors.
+-- Locks: those cursors, by sink and partition, skipping those somebody else is at.
+CREATE FUNCTION shoal.skip_unwanted_events() RETURNS int LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = '' SET enable_seqscan = off AS $$
+DECLARE
+  v_skipped int;
+BEGIN
+  WITH free AS MATERIALIZED (
+    SELECT k.sink, k.partition, c.last_position
+      FROM public.consumer_offset_t k
+      JOIN public.outbox_partition_t c ON c.partition = k.partition
+      JOIN public.event_sink_t s ON s.name = k.sink AND s.paused_because IS NULL
+     WHERE k.position < c.last_position
+       AND (k.held_until IS NULL OR k.held_until < clock_timestamp())
+       AND (k.retry_at IS NULL OR k.retry_at < clock_timestamp())
+       AND NOT EXISTS (
+             SELECT FROM public.outbox_message_t o JOIN public.event_store_t e ON e.event_id = o.event_id
+              WHERE o.partition = k.partition AND o.position > k.position AND o.position <= c.last_position
+                AND (o.sink IS NULL OR o.sink = k.sink) AND shoal.event_matches(e.event_type, s.patterns)
+                AND (s.user_id IS NULL OR e.user_id = s.user_id))
+     ORDER BY k.sink, k.partition FOR NO KEY UPDATE OF k SKIP LOCKED
+  )
+  UPDATE public.consumer_offset_t k
+     SET position = greatest(k.position, f.last_position), attempts = 0, failing_since = NULL, retry_at = NULL,
+         last_error = NULL, holder = NULL, held_until = NULL, moved_at = clock_timestamp()
+    FROM free f WHERE k.sink = f.sink AND k.partition = f.partition;
+  GET DIAGNOSTICS v_skipped = ROW_COUNT;
+  RETURN v_skipped;
+END
+$$;
+
 -- find_event_work: the sinks that have something to tell and nobody who is at it. For a process that tells
 -- many, so that not each of them has to look.
 CREATE FUNCTION shoal.find_event_work() RETURNS SETOF text LANGUAGE sql STABLE
@@ -299,11 +331,11 @@ $$;
 CREATE INDEX dead_letters_of_event ON public.event_dead_letter_t (event_id);
 
 REVOKE ALL ON FUNCTION
-  shoal.order_outbox, shoal.add_sink, shoal.register_consumer, shoal.free_cursors, shoal.find_event_work,
+  shoal.order_outbox, shoal.add_sink, shoal.register_consumer, shoal.free_cursors, shoal.find_event_work, shoal.skip_unwanted_events,
   shoal.take_events, shoal.advance_cursors, shoal.fail_event, shoal.release_cursors, shoal.delete_told_messages,
   shoal.delete_old_events, shoal.heal_event_order FROM PUBLIC, anon, authenticated;
 GRANT EXECUTE ON FUNCTION
-  shoal.add_sink, shoal.find_event_work, shoal.delete_told_messages, shoal.delete_old_events, shoal.heal_event_order TO service_role;
+  shoal.add_sink, shoal.find_event_work, shoal.skip_unwanted_events, shoal.delete_told_messages, shoal.delete_old_events, shoal.heal_event_order TO service_role;
 GRANT EXECUTE ON FUNCTION
   shoal.order_outbox, shoal.register_consumer, shoal.take_events, shoal.advance_cursors, shoal.fail_event,
   shoal.release_cursors TO service_role, shoal_worker;
