@@ -42,9 +42,22 @@ def test_a_schedule_runs_by_itself_is_paused_and_goes(shoal: Shoal) -> None:
     refused(shoal.run("schedule", "show", "tick"), code="schedule_not_found", exit_code=3)
 
 
+def test_a_run_starts_a_job_of_its_owner_that_completes(shoal: Shoal) -> None:
+    shoal.up("--app", "examples.digest:app")
+    wait_for(lambda: shoal.run("schedule", "apply", "examples.digest:app").returncode == 0)
+
+    assert shoal.ok("schedule", "run", "weekly digest") == "1 new runs\n"
+
+    wait_for(lambda: shoal.json("schedule", "history", "weekly digest")["runs"][0]["outcome"] == "started")
+    (run,) = shoal.json("schedule", "history", "weekly digest")["runs"]
+    wait_for(lambda: shoal.json("job", "show", run["jobId"])["status"] == "complete")
+    assert shoal.json("job", "show", run["jobId"])["result"] == "the last week"
+
+
 def test_what_an_app_declares_is_applied_and_applied_again_changes_nothing(shoal: Shoal) -> None:
     shoal.up("--app", "examples.digest:app")
 
+    wait_for(lambda: shoal.run("schedule", "apply", "examples.digest:app").returncode == 0)
     first = shoal.json("schedule", "apply", "examples.digest:app")["schedules"]
     second = shoal.json("schedule", "apply", "examples.digest:app")["schedules"]
 

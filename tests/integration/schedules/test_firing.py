@@ -70,7 +70,7 @@ async def test_batches_fired_at_the_same_moment_make_each_run_once(timetable: Ti
 
 
 async def test_a_schedule_that_was_changed_since_it_was_read_is_left_out(timetable: Timetable) -> None:
-    changed, paused = [await timetable.add(owes=HALF_A_MINUTE) for _ in range(2)]
+    changed, paused, edited = [await timetable.add(owes=HALF_A_MINUTE) for _ in range(3)]
     rows = await timetable.due()
     name = (await timetable.schedule(changed))["schedule_name"]
     await timetable.connection.execute(
@@ -79,6 +79,10 @@ async def test_a_schedule_that_was_changed_since_it_was_read_is_left_out(timetab
         OWNER,
     )
     await timetable.connection.execute("SELECT pause_schedule($1)", paused)
+    await timetable.connection.execute(
+        "UPDATE schedule_t SET aggregate_version = 2 WHERE schedule_id = $1",
+        edited,
+    )
 
     assert (await timetable.turn(rows=rows)).runs == 0
 
