@@ -247,7 +247,7 @@ async def test_the_push_ends_when_everybody_of_its_goal_has_everything() -> None
 
 async def test_a_bitmap_of_another_length_says_nothing() -> None:
     desk = Desk()
-    status = Status("a", "a:1", "job", b"\xff" * 100, 1)
+    status = Status("a", "a:1", "job", b"\x0f" * 100, 1)
     desk.coordinator.poll(status)
     assert desk.coordinator.active is not None
     assert not desk.coordinator.active.is_complete("a")

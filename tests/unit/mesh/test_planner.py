@@ -83,12 +83,13 @@ def test_what_is_begun_and_ends_leaves_every_slot_free(scene: Scene) -> None:
     """Trap 6.3: the origin is not busy for ever because somebody who fetched from it is gone."""
     swarm = scene.swarm
     slots = swarm.downloads.copy(), swarm.uploads.copy(), swarm.origin_slots
-    known, had = swarm.knows.copy(), swarm.has.copy()
+    known, had, coming = swarm.knows.copy(), swarm.has.copy(), swarm.from_origin.copy()
     begun = plan(swarm, scene.waiting, dice=scene.dice(), barred=scene.barred)
     swarm.begin(begun)
     swarm.give_up(begun)
     assert np.array_equal(swarm.knows, known)
     assert np.array_equal(swarm.has, had)
+    assert np.array_equal(swarm.from_origin, coming)
     swarm.begin(begun)
     swarm.finish(begun)
     assert np.array_equal(swarm.downloads, slots[0])
