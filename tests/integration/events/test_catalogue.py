@@ -11,8 +11,10 @@ from shoal.ledger.pool import Ledger
 from tests.architecture.repository import PACKAGE
 from tests.integration.jobs.ledger_client import LedgerClient, graph, task
 
-IN_SQL = re.compile(r"'((?:job|task|schedule|node|mesh)\.[a-z_]+)'")
-IN_PYTHON = re.compile(r'type="((?:job|task|schedule|node|mesh)\.[a-z_]+)"')
+IN_SQL = re.compile(r"'((?:job|task|schedule|node)\.[a-z_]+)'")
+IN_PYTHON = re.compile(r'type="((?:job|task|schedule|node)\.[a-z_]+)"')
+
+AGGREGATE = re.compile(r"append_events\(\s*'(\w+)'")
 
 pytestmark = pytest.mark.newest_servers
 
@@ -21,6 +23,8 @@ def test_every_type_that_is_appended_is_listed_and_no_other() -> None:
     sql = "".join(migration.text for migration in load_migrations())
     python = "".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py"))
     assert {*IN_SQL.findall(sql), *IN_PYTHON.findall(python)} == set(CATALOGUE)
+    # Whoever appends events of something else lists them, and adds their prefix above.
+    assert set(AGGREGATE.findall(sql)) == {"job", "schedule", "node", "user"}
 
 
 async def test_what_is_kept_without_a_listener_is_what_is_listed_as_kept(ledger: Ledger) -> None:
