@@ -72,7 +72,8 @@ async def api(ledger: Ledger, vault: Vault, registry: CollectorRegistry) -> Asyn
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def client(api: Api) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=api.url, trust_env=False) as client:
+    # Ten thousand jobs in one request take a busy machine longer than the usual five seconds.
+    async with httpx.AsyncClient(base_url=api.url, trust_env=False, timeout=60) as client:
         yield client
 
 

@@ -128,7 +128,8 @@ def test_a_unique_key_allows_one_living_job(running: Shoal) -> None:
 def test_types_are_listed_and_held_back_and_single_tasks_steered(running: Shoal) -> None:
     types = running.json("job", "types")["types"]
     assert [(one["type"], [phase["name"] for phase in one["phases"]]) for one in types] == [
-        ("control", ["work", "end"])
+        ("control", ["work", "end"]),
+        ("mesh.push", []),  # what 'shoal mesh push' starts
     ]
     paused = running.json("task", "pause", "wait", "--reason", "not today")
     assert paused["pausedBecause"] == "not today"

@@ -22,13 +22,16 @@ SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
   PERFORM shoal.promote_due_tasks();
   RETURN QUERY
+    WITH ready AS MATERIALIZED (
+      SELECT r.id FROM public.job_tasks r
+       WHERE r.executor = 'mesh' AND r.status = 'pending' AND r.waiting_on = 0 AND NOT r.delayed
+         AND NOT EXISTS (SELECT FROM public.job_tasks h WHERE h.executor = 'mesh' AND h.status = 'claimed')
+       ORDER BY r.order_key, r.id LIMIT 1 FOR UPDATE SKIP LOCKED
+    )
     UPDATE public.job_tasks t
        SET status = 'claimed', worker_id = 'mesh', claim_token = gen_random_uuid(),
            claimed_at = clock_timestamp(), attempts = t.attempts + 1
-      FROM (SELECT r.id FROM public.job_tasks r
-             WHERE r.executor = 'mesh' AND r.status = 'pending' AND r.waiting_on = 0 AND NOT r.delayed
-               AND NOT EXISTS (SELECT FROM public.job_tasks h WHERE h.executor = 'mesh' AND h.status = 'claimed')
-             ORDER BY r.order_key, r.id LIMIT 1 FOR UPDATE SKIP LOCKED) ready
+      FROM ready
      WHERE t.id = ready.id
     RETURNING t.id;
 END
